@@ -1,0 +1,1 @@
+"""Composes the workspace's nodes into tasks and runs them."""

@@ -1,0 +1,116 @@
+"""Where a run keeps everything: one directory per task, seed and configuration.
+
+`runs/<task>/seed<seed>-<hash>/` holds the effective configuration, parameter files, logs,
+checkpoints and results; running the same again resumes it. Demonstrations are shared by all
+runs of a task in `runs/<task>/demonstrations/`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+class RunDirectoryBusy(RuntimeError):
+    """Another process runs in this directory."""
+
+
+def configuration_hash(configuration: Mapping[str, Any]) -> str:
+    """Eight hex digits that change with any value of the configuration."""
+    text = json.dumps(configuration, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def run_path(root: Path, task: str, seed: int, configuration: Mapping[str, Any]) -> Path:
+    """The directory of the run of `task` with this seed and configuration."""
+    return root / task / f"seed{seed}-{configuration_hash(configuration)}"
+
+
+def demonstrations_path(root: Path, task: str) -> Path:
+    """The demonstrations that all runs of a task share."""
+    return root / task / "demonstrations"
+
+
+class RunDirectory:
+    """A run's directory, held exclusively from construction to `close`.
+
+    The lock is the kernel's and goes with the process: a killed run leaves nothing to remove.
+    """
+
+    def __init__(self, path: Path, fresh: bool = False) -> None:
+        """Raises RunDirectoryBusy; `fresh` moves an existing directory aside."""
+        self.path = path
+        self._lock = _acquire(path)
+        if fresh and any(entry.name != "lock" for entry in path.iterdir()):
+            aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
+            path.rename(aside)  # the old lock goes along and is released with it
+            os.close(self._lock)
+            self._lock = _acquire(path)
+        for name in ("logs", "params"):
+            (path / name).mkdir(exist_ok=True)
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets others run here."""
+        os.close(self._lock)
+
+    def save_configuration(self, configuration: Mapping[str, Any], command: list[str]) -> None:
+        """Writes the effective configuration, the command and the source's git hash."""
+        content = {"command": command, "git": git_state(), "configuration": dict(configuration)}
+        text = yaml.safe_dump(content, sort_keys=False)
+        (self.path / "config.yaml").write_text(text, encoding="utf-8")
+
+    def write_parameters(self, node: str, parameters: Mapping[str, Any]) -> Path:
+        """Writes one node's parameter file, keyed for any namespace."""
+        path = self.path / "params" / f"{node}.yaml"
+        content = {f"/**/{node}": {"ros__parameters": dict(parameters)}}
+        path.write_text(yaml.safe_dump(content, sort_keys=True), encoding="utf-8")
+        return path
+
+
+def _acquire(path: Path) -> int:
+    """A file descriptor that holds the directory's lock."""
+    path.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(descriptor, 64).decode(errors="replace").strip() or "unknown"
+        os.close(descriptor)
+        raise RunDirectoryBusy(f"{path} is in use by process {holder}; stop it first") from error
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+def git_state() -> dict[str, Any]:
+    """Commit of the sources and whether they differ from it; empty outside a git checkout."""
+    here = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(here), *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        ).stdout.strip()
+
+    try:
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return {}

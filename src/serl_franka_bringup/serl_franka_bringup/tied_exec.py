@@ -1,0 +1,31 @@
+"""Runs a program that dies when its parent dies.
+
+`python -S tied_exec.py PARENT_PID PROGRAM ARGS...` asks the kernel to kill this process with
+its parent (PR_SET_PDEATHSIG survives exec) and becomes PROGRAM. Kept free of imports of this
+package so that it starts in milliseconds, and a program of its own because code between fork
+and exec is unsafe in a process with threads.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Ties, then execs; exits with 127 when the program cannot be run."""
+    parent = int(sys.argv[1])
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before we asked
+        sys.exit(1)
+    try:
+        os.execv(sys.argv[2], sys.argv[2:])
+    except OSError as error:
+        print(f"cannot run {sys.argv[2]}: {error}", file=sys.stderr)
+        sys.exit(127)
+
+
+if __name__ == "__main__":
+    main()

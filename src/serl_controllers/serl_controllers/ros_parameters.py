@@ -1,0 +1,133 @@
+"""ROS parameters of a frozen dataclass: YAML overrides, the dataclass keeps the defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+T = TypeVar("T")
+
+
+class ParameterError(ValueError):
+    """A parameter with a wrong value or name; the message shows both and what is expected."""
+
+
+def declare_from(node: Node, kind: type[T], prefix: str = "", *, read_only: bool = True) -> T:
+    """Declares one parameter per field of a dataclass and builds it with the overrides.
+
+    Fields are bool, int, float, str, tuples of one of these, Optional of any of these (no
+    override leaves None: the parameter is declared, but not set), or dataclasses, whose fields
+    get dotted names. An int is taken where a float is declared.
+
+    Args:
+      node: gets the parameters.
+      kind: frozen dataclass; its defaults are used, its `__post_init__` validates.
+      prefix: put before each name, with a dot.
+      read_only: a later change is refused, as it would not reach the dataclass.
+
+    Raises:
+      ParameterError: a value has the wrong type or is refused by the dataclass, or a field
+        without default has no override.
+    """
+    hints = typing.get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        if not field.init:
+            continue
+        name = f"{prefix}.{field.name}" if prefix else field.name
+        hint = hints[field.name]
+        if dataclasses.is_dataclass(hint):
+            values[field.name] = declare_from(node, hint, name, read_only=read_only)  # type: ignore[arg-type]
+        else:
+            values[field.name] = _declare(node, name, hint, _default(field), read_only)
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise ParameterError(f"parameters {prefix or kind.__name__}: {error}") from error
+
+
+def refuse_unknown(node: Node) -> None:
+    """Refuses overrides given to the node that nothing has declared.
+
+    Raises:
+      ParameterError: names them all.
+    """
+    # rclpy has no public way to ask for the overrides that a node was given.
+    unknown = sorted(n for n in node._parameter_overrides if not node.has_parameter(n))
+    if unknown:
+        known = ", ".join(sorted(node._parameters))
+        raise ParameterError(
+            f"node {node.get_name()} has no parameter {', '.join(unknown)}; known are: {known}"
+        )
+
+
+_MISSING = dataclasses.MISSING
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not _MISSING:
+        return field.default
+    if field.default_factory is not _MISSING:
+        return field.default_factory()
+    return _MISSING
+
+
+def _declare(node: Node, name: str, hint: Any, default: Any, read_only: bool) -> Any:
+    """Declares one leaf and returns its value."""
+    inner, optional = _strip_optional(hint)
+    # Dynamic typing lets an int through where a float is meant; _convert checks.
+    descriptor = ParameterDescriptor(read_only=read_only, dynamic_typing=True)
+    initial = None if default in (_MISSING, ()) else _to_ros(default)
+    parameter = node.declare_parameter(name, initial, descriptor)
+    if parameter.type_ != Parameter.Type.NOT_SET:
+        return _convert(name, inner, parameter.value)
+    if default is _MISSING:
+        raise ParameterError(f"parameter {name} ({_text(inner)}) has no default and was not given")
+    if default is None and not optional:
+        raise ParameterError(f"parameter {name} is None, but its type {hint} is not Optional")
+    return default
+
+
+def _strip_optional(hint: Any) -> tuple[Any, bool]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        inner = [a for a in typing.get_args(hint) if a is not type(None)]
+        if len(inner) == 1:
+            return inner[0], True
+    return hint, False
+
+
+def _to_ros(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _convert(name: str, hint: Any, value: Any) -> Any:
+    """The value as the type of the field."""
+    if typing.get_origin(hint) is tuple:
+        return _convert_tuple(name, hint, value)
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in (bool, int, float, str) and type(value) is hint:
+        return value
+    raise ParameterError(f"parameter {name} is {value!r}, expected {_text(hint)}")
+
+
+def _convert_tuple(name: str, hint: Any, value: Any) -> tuple[Any, ...]:
+    kinds = typing.get_args(hint)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        raise ParameterError(f"parameter {name} is {value!r}, expected {_text(hint)}")
+    items = value.tolist() if hasattr(value, "tolist") else list(value)
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        kinds = (kinds[0],) * len(items)
+    if len(items) != len(kinds):
+        raise ParameterError(f"parameter {name} has {len(items)} values, expected {len(kinds)}")
+    return tuple(_convert(f"{name}[{i}]", k, v) for i, (k, v) in enumerate(zip(kinds, items)))
+
+
+def _text(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint)

@@ -7,6 +7,7 @@ except `stop`. Times are seconds of the given clock, which is steady.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -94,10 +95,8 @@ class _Child:
         """Signals the whole process group, including what an ended leader left in it."""
         if self.process is None:
             return
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        except ProcessLookupError:
-            pass
 
     def last_lines(self, count: int = 12, limit: int = 8192) -> tuple[str, ...]:
         """The end of what the current process wrote."""
@@ -152,9 +151,8 @@ class Supervisor:
             if child.start_at is not None and now >= child.start_at:
                 child.restarts += 1
                 child.start(now, self._environment)
-            elif child.start_at is None and child.process is not None:
-                if child.process.poll() is not None:
-                    deaths.append(self._bury(child, now))
+            elif child.process is not None and child.process.poll() is not None:
+                deaths.append(self._bury(child, now))
         return deaths
 
     def _bury(self, child: _Child, now: float) -> Death:

@@ -42,7 +42,8 @@ def test_a_killed_run_frees_its_directory(tmp_path):
         "time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
     with pytest.raises(RunDirectoryBusy, match=f"process {holder.pid}"):
         RunDirectory(tmp_path / "run")
     holder.kill()
@@ -67,13 +68,16 @@ def test_parameters_and_configuration_are_written(tmp_path):
     expected = {"/**/sim": {"ros__parameters": {"scene.clearance": 0.0005, "seed": 3}}}
     assert yaml.safe_load(path.read_text()) == expected
     saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-    assert saved["configuration"] == {"task": "pcb"} and saved["command"] == ["run", "pcb"]
+    assert saved["configuration"] == {"task": "pcb"}
+    assert saved["command"] == ["run", "pcb"]
 
 
 def test_two_runs_get_two_domains_and_the_users_choice_wins():
     first, second = Domain(Path("a"), {}), Domain(Path("a"), {})
     try:
-        assert first.id in DOMAINS and second.id in DOMAINS and first.id != second.id
+        assert first.id in DOMAINS
+        assert second.id in DOMAINS
+        assert first.id != second.id
         assert Domain(Path("a"), {"ROS_DOMAIN_ID": "7"}).id == 7
     finally:
         first.close()

@@ -62,7 +62,8 @@ def test_a_death_is_told_once_with_its_last_lines(tmp_path):
         assert (death.name, death.code, death.restart_in) == ("learner", 1, None)
         assert death.last_lines == ("begun", "disk is full")
         assert str(death).startswith("learner died (exit code 1), not restarted; log: ")
-        assert supervisor.poll() == [] and supervisor.pids() == {}
+        assert supervisor.poll() == []
+        assert supervisor.pids() == {}
 
 
 def test_a_signal_is_named(tmp_path):

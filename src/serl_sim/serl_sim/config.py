@@ -1,0 +1,87 @@
+"""What the simulated scene is made of; every figure of it has its default here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from serl_controllers.geometry import Pose
+
+
+class SceneError(ValueError):
+    """A scene that cannot be built or reset; the message shows the value and the limit."""
+
+
+@dataclass(frozen=True)
+class SceneConfig:
+    """An FR3 that holds a connector (the plug) over a socket on a board.
+
+    Attributes:
+      target_position: tcp when the plug is seated, base frame [m]. The fixture's frame is the
+        tcp's there: origin at the middle of the slot's bottom, z down into the board.
+      target_rpy: its roll, pitch, yaw about the fixed axes of the base [rad].
+      start_height: nominal start above the target, along the base's z [m].
+      plug_size: width (x), depth (y) and free length (z) of the plug [m].
+      clearance: gap between the centred plug and each wall of the slot [m].
+      slot_depth: from the fixture's top to the board [m].
+      chamfer: width and depth of the 45 degree lead-in along the slot's edges [m]; 0 is none.
+      wall_thickness: of the fixture around the slot [m].
+      in_hand_offset_m: hidden lateral offset of the plug in the hand: radius of a disc [m].
+      in_hand_offset_deg: hidden rotation of the plug about a random axis, at most [deg].
+      friction: sliding friction between plug and fixture.
+      joint_friction_scale: share of the model's joint friction that is left. The model's
+        friction would eat most of the impedance law's force; real arms compensate theirs.
+      physics_period: one tick [s].
+      home: joint positions from which the start pose is searched [rad].
+      mesh_visuals: draw the arm's meshes, for pictures; slow without a GPU.
+    """
+
+    target_position: tuple[float, float, float] = (0.5669, 0.0021, 0.0536)
+    target_rpy: tuple[float, float, float] = (3.1280, 0.0177, 0.0213)
+    start_height: float = 0.04
+    plug_size: tuple[float, float, float] = (0.016, 0.008, 0.010)
+    clearance: float = 0.0005
+    slot_depth: float = 0.008
+    chamfer: float = 0.0003
+    wall_thickness: float = 0.010
+    in_hand_offset_m: float = 0.001
+    in_hand_offset_deg: float = 1.0
+    friction: float = 0.3
+    joint_friction_scale: float = 0.1
+    physics_period: float = 0.001
+    home: tuple[float, ...] = (0.0, 0.13, 0.0, -2.31, 0.0, 2.44, math.pi / 4)
+    mesh_visuals: bool = False
+
+    def __post_init__(self) -> None:
+        positive = ("clearance", "slot_depth", "wall_thickness", "physics_period")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for number in value if isinstance(value, tuple) else (value,):
+                if not math.isfinite(number):
+                    raise SceneError(f"{field.name} is {value}, expected finite numbers")
+            if field.name in positive and value <= 0.0:
+                raise SceneError(f"{field.name} is {value}, expected more than 0")
+            if isinstance(value, float) and value < 0.0:
+                raise SceneError(f"{field.name} is {value}, expected at least 0")
+        if len(self.home) != 7:
+            raise SceneError(f"home has {len(self.home)} values, expected 7")
+        if min(self.plug_size) <= 0.0:
+            raise SceneError(f"plug_size is {self.plug_size}, expected more than 0")
+        if self.chamfer >= self.slot_depth:
+            raise SceneError(f"chamfer is {self.chamfer} m, slot_depth only {self.slot_depth} m")
+        if self.slot_depth > self.plug_size[2]:
+            raise SceneError(
+                f"slot_depth is {self.slot_depth} m, the plug's free length {self.plug_size[2]} m: "
+                "the fingers would reach into the slot"
+            )
+
+    @property
+    def target(self) -> Pose:
+        """Pose of the tcp with the plug seated, and of the fixture: T_base_fixture."""
+        return Pose.from_rpy(self.target_position, self.target_rpy)
+
+    @property
+    def nominal_start(self) -> Pose:
+        """Pose of the tcp above the target, T_base_tcp."""
+        x, y, z = self.target_position
+        return Pose.from_rpy((x, y, z + self.start_height), self.target_rpy)

@@ -1,0 +1,180 @@
+"""The arm and its task in MuJoCo, advanced one control period per command: lockstep."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from serl_controllers.arm import ArmState, ArmTarget
+from serl_controllers.geometry import Pose
+from serl_controllers.law_parameters import LawParameters
+from serl_controllers.simulated_arm import SimulatedArm
+from serl_sim import scene
+from serl_sim.config import SceneConfig, SceneError
+from serl_sim.kinematics import InverseKinematics, site_pose
+
+DEEPEST_START = 1e-4
+"""A start pose whose plug is deeper than this in the fixture is refused [m]."""
+
+GRIPPER_OPENING = 0.1
+"""Of the hand closed on the plug, 0 closed .. 1 open; commands do not move it."""
+
+
+class Simulation:
+    """An impedance-controlled arm that repeats exactly: same calls, same states, bit for bit.
+
+    Stamps count simulated time since construction. They never repeat, also across resets, so a
+    late answer to a state of an earlier episode cannot pass for one to this episode.
+    """
+
+    def __init__(
+        self, config: SceneConfig, law: LawParameters, control_period: float = 0.1
+    ) -> None:
+        """Builds the scene and resets it to its nominal start, without hidden offsets.
+
+        Raises:
+          SceneError: control_period [s] is no whole number of physics ticks.
+        """
+        ticks = round(control_period / config.physics_period)
+        if ticks < 1 or not math.isclose(ticks * config.physics_period, control_period):
+            raise SceneError(
+                f"control_period is {control_period} s, expected a multiple of the physics "
+                f"period {config.physics_period} s"
+            )
+        self.config = config
+        self.ticks_per_period = ticks
+        self.model = scene.build_model(config)
+        self.data = mujoco.MjData(self.model)
+        self._site = self.model.site(scene.TCP_SITE).id
+        self._plug = self.model.body(scene.PLUG_BODY).id
+        self._tick_ns = round(config.physics_period * 1e9)
+        self._ticks = 0
+        self._command_seq = 0
+        self._in_hand = Pose.identity()
+        self._kinematics = InverseKinematics(self.model, self._site, config.home)
+        self._place(config.nominal_start)
+        self._arm = SimulatedArm(
+            self.model, self.data, scene.TCP_SITE, list(scene.JOINTS), list(scene.ACTUATORS), law
+        )
+        self.reset(seed=0, randomise=False)
+
+    def reset(self, seed: int, start: Pose | None = None, randomise: bool = True) -> ArmState:
+        """Starts an episode: arm, setpoint and controller at once, at rest.
+
+        Args:
+          seed: of the hidden in-hand offset.
+          start: T_base_tcp; None is the nominal start.
+          randomise: False leaves the plug straight in the hand.
+
+        Returns:
+          The first state, with command_seq 0.
+
+        Raises:
+          SceneError: the start pose is out of reach or inside the fixture; the episode before
+            goes on.
+        """
+        before = (self._in_hand, self.data.qpos.copy(), self.data.qvel.copy())
+        self._in_hand = self._draw_offset(seed) if randomise else Pose.identity()
+        scene.set_in_hand_offset(self.model, self._in_hand)
+        try:
+            self._place(self.config.nominal_start if start is None else start)
+        except SceneError:
+            self._in_hand, self.data.qpos[:], self.data.qvel[:] = before
+            scene.set_in_hand_offset(self.model, self._in_hand)
+            raise
+        self._arm.reset()
+        self._command_seq = 0
+        self._ticks += self.ticks_per_period
+        return self.state()
+
+    def step(self, target: ArmTarget, command_seq: int | None = None) -> ArmState:
+        """Carries out a command for one control period.
+
+        A refused command (not finite, not normalised) is counted, and the arm holds its pose for
+        that period. `command_seq` is what the state will carry; None counts on.
+        """
+        self._command_seq = self._command_seq + 1 if command_seq is None else command_seq
+        self.command(target)
+        return self.advance(self.ticks_per_period)
+
+    def command(self, target: ArmTarget, command_seq: int | None = None) -> bool:
+        """Hands a command to the law without advancing; False when it is refused."""
+        if command_seq is not None:
+            self._command_seq = command_seq
+        return bool(self._arm.set_target(target.pose.position, target.pose.quaternion))
+
+    def advance(self, ticks: int) -> ArmState:
+        """Runs physics and law for so many ticks, with the last command."""
+        self._arm.step(ticks)
+        self._ticks += ticks
+        return self.state()
+
+    def state(self) -> ArmState:
+        """The arm now."""
+        arm = self._arm
+        return ArmState(
+            stamp_ns=self._ticks * self._tick_ns,
+            command_seq=self._command_seq,
+            tcp_pose=Pose(arm.tcp_position, arm.tcp_quaternion),
+            tcp_twist=arm.tcp_twist,
+            wrench=arm.wrench,
+            q=arm.q,
+            dq=arm.dq,
+            tau_ext=arm.tau_ext,
+            gripper=GRIPPER_OPENING,
+            mode=arm.mode,
+            commanded_pose=Pose(arm.commanded_position, arm.commanded_quaternion),
+            error_clipped=arm.error_clipped,
+            target_clipped=arm.target_clipped,
+            torque_saturated=arm.torque_saturated,
+            rejected_commands=arm.rejected_commands,
+        )
+
+    @property
+    def peak_force(self) -> float:
+        """Largest filtered contact force since the reset [N]."""
+        return float(self._arm.peak_force)
+
+    def tool_pose(self) -> Pose:
+        """True pose of the tcp, T_base_tcp."""
+        return site_pose(self.data, self._site)
+
+    def connector_pose(self) -> Pose:
+        """True pose of the plug's tip, T_base_plug: what the arm does not know."""
+        return self.tool_pose() @ self._in_hand
+
+    def recover(self) -> None:
+        """Leaves FAULT, to HOLD."""
+        self._arm.recover()
+
+    def set_law(self, law: LawParameters) -> None:
+        """Other parameters for the law, from the next tick on."""
+        self._arm.set_parameters(law)
+
+    def _place(self, start: Pose) -> None:
+        """Puts the arm at rest with the tool at `start`."""
+        q = self._kinematics.solve(start)
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:] = q
+        mujoco.mj_forward(self.model, self.data)
+        deepest = self.data.contact.dist.min() if self.data.ncon else 0.0
+        if deepest < -DEEPEST_START:
+            raise SceneError(
+                f"at the start pose {np.round(start.to_vector(), 4).tolist()} (xyz [m], quaternion "
+                f"xyzw) the plug is {-1e3 * deepest:.2f} mm deep in the fixture, allowed are "
+                f"{1e3 * DEEPEST_START:.2f} mm"
+            )
+
+    def _draw_offset(self, seed: int) -> Pose:
+        """T_tcp_plug: uniform in a disc across the plug, and a turn about a random axis."""
+        rng = np.random.default_rng(seed)
+        radius = self.config.in_hand_offset_m * math.sqrt(rng.uniform())
+        direction = rng.uniform(0.0, 2.0 * math.pi)
+        axis = rng.normal(size=3)
+        angle = math.radians(self.config.in_hand_offset_deg) * rng.uniform()
+        return Pose.from_rotation_vector(
+            (radius * math.cos(direction), radius * math.sin(direction), 0.0),
+            angle * axis / np.linalg.norm(axis),
+        )

@@ -1,0 +1,28 @@
+"""Installs the package."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "serl_sim"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    packages=find_packages(exclude=["test", "test.*"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
+    zip_safe=True,
+    maintainer="SERL ROS maintainers",
+    maintainer_email="maintainers@serl-ros.dev",
+    description="MuJoCo in place of the robot: scene, lockstep simulation and a scripted expert.",
+    license="Apache-2.0",
+    entry_points={
+        "console_scripts": [
+            "sim_node = serl_sim.sim_node:main",
+            "expert_node = serl_sim.expert_node:main",
+        ]
+    },
+)

@@ -27,8 +27,7 @@ using Array4 = std::array<double, 4>;
 
 Pose pose_from(const Array3& position, const Array4& xyzw) {
   return {
-    Vector3(position[0], position[1], position[2]),
-    Quaternion(xyzw[3], xyzw[0], xyzw[1], xyzw[2])};
+    Vector3(position[0], position[1], position[2]), Quaternion(xyzw[3], xyzw[0], xyzw[1], xyzw[2])};
 }
 
 Eigen::Vector4d xyzw_from(const Pose& pose) { return pose.orientation.coeffs(); }

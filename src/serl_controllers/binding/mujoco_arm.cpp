@@ -24,7 +24,7 @@ Quaternion quaternion_from_wxyz(const mjtNum* wxyz) noexcept {
 MujocoArm::MujocoArm(
   const mjModel* model, const std::string& site, const std::vector<std::string>& joints,
   const std::vector<std::string>& actuators)
-: model_(model), site_(find(model, mjOBJ_SITE, site)) {
+  : model_(model), site_(find(model, mjOBJ_SITE, site)) {
   find_joints(joints);
   find_actuators(actuators);
   find_base();
@@ -87,8 +87,7 @@ void MujocoArm::read(const mjData* data, ArmState& state) noexcept {
   using Rows = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
   const int nv = model_->nv;
   mj_jacSite(model_, data, jacobian_.data(), jacobian_.data() + 3 * nv, site_);
-  const Eigen::Matrix3d R_base_world =
-    T_world_base_.orientation.conjugate().toRotationMatrix();
+  const Eigen::Matrix3d R_base_world = T_world_base_.orientation.conjugate().toRotationMatrix();
   for (std::size_t i = 0; i < JOINTS; ++i) {
     const int dof = dofs_[i];
     state.q[i] = data->qpos[qpos_[i]];

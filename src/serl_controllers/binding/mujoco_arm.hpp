@@ -45,9 +45,9 @@ private:
   const mjModel* model_;
   int site_;
   std::vector<int> joints_, qpos_, dofs_, actuators_;
-  std::vector<bool> carried_;       // per body
+  std::vector<bool> carried_;  // per body
   Pose T_world_base_;
-  std::vector<mjtNum> jacobian_;    // [6, nv] row-major: linear, angular
+  std::vector<mjtNum> jacobian_;  // [6, nv] row-major: linear, angular
 };
 
 }  // namespace serl_controllers

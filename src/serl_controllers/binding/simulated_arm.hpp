@@ -32,9 +32,7 @@ public:
   /// `ticks` times: read, law, write, mj_step. Stops at once when the physics diverge.
   void step(int ticks) noexcept;
 
-  void set_parameters(const LawParameters& parameters) noexcept {
-    law_.set_parameters(parameters);
-  }
+  void set_parameters(const LawParameters& parameters) noexcept { law_.set_parameters(parameters); }
   bool set_target(const Pose& target) noexcept { return law_.set_target(target); }
   void recover() noexcept { law_.recover(); }
 

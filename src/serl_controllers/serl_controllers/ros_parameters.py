@@ -18,17 +18,26 @@ class ParameterError(ValueError):
     """A parameter with a wrong value or name; the message shows both and what is expected."""
 
 
-def declare_from(node: Node, kind: type[T], prefix: str = "", *, read_only: bool = True) -> T:
+def declare_from(
+    node: Node,
+    kind: type[T],
+    prefix: str = "",
+    *,
+    defaults: T | None = None,
+    read_only: bool = True,
+) -> T:
     """Declares one parameter per field of a dataclass and builds it with the overrides.
 
     Fields are bool, int, float, str, tuples of one of these, Optional of any of these (no
     override leaves None: the parameter is declared, but not set), or dataclasses, whose fields
-    get dotted names. An int is taken where a float is declared.
+    get dotted names. An Optional dataclass that is None by default is built when an override
+    names one of its fields. An int is taken where a float is declared.
 
     Args:
       node: gets the parameters.
-      kind: frozen dataclass; its defaults are used, its `__post_init__` validates.
+      kind: frozen dataclass; its `__post_init__` validates.
       prefix: put before each name, with a dot.
+      defaults: values to use in place of the dataclass's own defaults.
       read_only: a later change is refused, as it would not reach the dataclass.
 
     Raises:
@@ -41,11 +50,21 @@ def declare_from(node: Node, kind: type[T], prefix: str = "", *, read_only: bool
         if not field.init:
             continue
         name = f"{prefix}.{field.name}" if prefix else field.name
-        hint = hints[field.name]
-        if dataclasses.is_dataclass(hint):
-            values[field.name] = declare_from(node, hint, name, read_only=read_only)  # type: ignore[arg-type]
+        default = _default(field) if defaults is None else getattr(defaults, field.name)
+        hint, optional = _strip_optional(hints[field.name])
+        if not dataclasses.is_dataclass(hint):
+            values[field.name] = _declare(node, name, hint, default, optional, read_only)
+        elif default is None and not _is_overridden(node, name):
+            values[field.name] = None
         else:
-            values[field.name] = _declare(node, name, hint, _default(field), read_only)
+            nested = None if default is _MISSING else default
+            values[field.name] = declare_from(
+                node,
+                hint,
+                name,
+                defaults=nested,
+                read_only=read_only,  # type: ignore[arg-type]
+            )
     try:
         return kind(**values)
     except ValueError as error:
@@ -78,19 +97,24 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return _MISSING
 
 
-def _declare(node: Node, name: str, hint: Any, default: Any, read_only: bool) -> Any:
+def _is_overridden(node: Node, prefix: str) -> bool:
+    return any(name.startswith(prefix + ".") for name in node._parameter_overrides)
+
+
+def _declare(
+    node: Node, name: str, hint: Any, default: Any, optional: bool, read_only: bool
+) -> Any:
     """Declares one leaf and returns its value."""
-    inner, optional = _strip_optional(hint)
     # Dynamic typing lets an int through where a float is meant; _convert checks.
     descriptor = ParameterDescriptor(read_only=read_only, dynamic_typing=True)
     initial = None if default in (_MISSING, ()) else _to_ros(default)
     parameter = node.declare_parameter(name, initial, descriptor)
     if parameter.type_ != Parameter.Type.NOT_SET:
-        return _convert(name, inner, parameter.value)
+        return _convert(name, hint, parameter.value)
     if default is _MISSING:
-        raise ParameterError(f"parameter {name} ({_text(inner)}) has no default and was not given")
+        raise ParameterError(f"parameter {name} ({_text(hint)}) has no default and was not given")
     if default is None and not optional:
-        raise ParameterError(f"parameter {name} is None, but its type {hint} is not Optional")
+        raise ParameterError(f"parameter {name} is None, expected {_text(hint)}")
     return default
 
 

@@ -14,21 +14,20 @@ constexpr double PSEUDO_INVERSE_DAMPING = 0.2;
 
 bool usable(const Pose& pose) noexcept {
   // A norm that is not finite fails the comparison.
-  return pose.position.allFinite() &&
-         std::abs(pose.orientation.norm() - 1.0) <= NORM_TOLERANCE;
+  return pose.position.allFinite() && std::abs(pose.orientation.norm() - 1.0) <= NORM_TOLERANCE;
 }
 
 }  // namespace
 
 ImpedanceLaw::Gains::Gains(const LawParameters& parameters) noexcept
-: stiffness(parameters.stiffness),
-  damping(parameters.damping),
-  integral(parameters.integral_gain),
-  nullspace(parameters.nullspace_stiffness),
-  joint1_nullspace(parameters.joint1_nullspace_stiffness) {}
+  : stiffness(parameters.stiffness),
+    damping(parameters.damping),
+    integral(parameters.integral_gain),
+    nullspace(parameters.nullspace_stiffness),
+    joint1_nullspace(parameters.joint1_nullspace_stiffness) {}
 
 ImpedanceLaw::ImpedanceLaw(const LawParameters& parameters) noexcept
-: parameters_(parameters), gains_(parameters) {}
+  : parameters_(parameters), gains_(parameters) {}
 
 void ImpedanceLaw::reset(const ArmState& state) noexcept {
   torque_.setZero();

@@ -67,14 +67,14 @@ private:
   LawParameters parameters_;
   Gains gains_;
   LawStatus status_;
-  Pose request_;             // the last accepted command, before the box
-  Pose target_;              // where the filtered target goes
-  bool commanded_ = false;   // target_ is a command: the box applies to it
+  Pose request_;            // the last accepted command, before the box
+  Pose target_;             // where the filtered target goes
+  bool commanded_ = false;  // target_ is a command: the box applies to it
   bool hold_wanted_ = false;
   bool recover_wanted_ = false;
-  Vector7 q_nullspace_ = Vector7::Zero();      // [rad]
-  Vector6 integral_ = Vector6::Zero();         // [N, N m]
-  Vector7 torque_ = Vector7::Zero();           // the last one commanded [N m]
+  Vector7 q_nullspace_ = Vector7::Zero();  // [rad]
+  Vector6 integral_ = Vector6::Zero();     // [N, N m]
+  Vector7 torque_ = Vector7::Zero();       // the last one commanded [N m]
 };
 
 }  // namespace serl_controllers

@@ -22,8 +22,7 @@ inline Quaternion quaternion_from_rotation_vector(const Vector3& rotation_vector
 inline Vector3 rotation_vector_from_quaternion(const Quaternion& quaternion) noexcept {
   const double sign = quaternion.w() < 0.0 ? -1.0 : 1.0;
   const double sine = quaternion.vec().norm();
-  const double scale =
-    sine > 1e-9 ? 2.0 * std::atan2(sine, sign * quaternion.w()) / sine : 2.0;
+  const double scale = sine > 1e-9 ? 2.0 * std::atan2(sine, sign * quaternion.w()) / sine : 2.0;
   return sign * scale * quaternion.vec();
 }
 

@@ -26,11 +26,11 @@ enum class Mode : std::uint8_t { IDLE = 0, IMPEDANCE = 1, HOLD = 2, FAULT = 5 };
 
 /// The arm at one instant. A model (MuJoCo, Pinocchio) fills it in; the law knows no model.
 struct ArmState {
-  Vector7 q = Vector7::Zero();             // [rad]
-  Vector7 dq = Vector7::Zero();            // [rad/s]
-  Pose T_base_ee;                          // end effector in the base frame
-  Matrix67 jacobian = Matrix67::Zero();    // base frame, linear first
-  Vector7 coriolis = Vector7::Zero();      // velocity-dependent torque, without gravity [N m]
+  Vector7 q = Vector7::Zero();           // [rad]
+  Vector7 dq = Vector7::Zero();          // [rad/s]
+  Pose T_base_ee;                        // end effector in the base frame
+  Matrix67 jacobian = Matrix67::Zero();  // base frame, linear first
+  Vector7 coriolis = Vector7::Zero();    // velocity-dependent torque, without gravity [N m]
 
   bool all_finite() const noexcept {
     return q.allFinite() && dq.allFinite() && T_base_ee.position.allFinite() &&
@@ -42,12 +42,12 @@ struct ArmState {
 /// What the law did in its last tick.
 struct LawStatus {
   Mode mode = Mode::IDLE;
-  Pose commanded;                         // the filtered target it pulls towards, base frame
-  std::array<bool, 6> error_clipped{};    // per axis, translation first
-  bool target_clipped = false;            // the workspace box moved the target
-  bool torque_saturated = false;          // a torque or torque-rate limit was active
-  std::uint64_t rejected_commands = 0;    // refused since construction
-  double command_age = 0.0;               // since the last accepted command or reset [s]
+  Pose commanded;                       // the filtered target it pulls towards, base frame
+  std::array<bool, 6> error_clipped{};  // per axis, translation first
+  bool target_clipped = false;          // the workspace box moved the target
+  bool torque_saturated = false;        // a torque or torque-rate limit was active
+  std::uint64_t rejected_commands = 0;  // refused since construction
+  double command_age = 0.0;             // since the last accepted command or reset [s]
 };
 
 }  // namespace serl_controllers

@@ -1,0 +1,1 @@
+"""Learning: types, networks, agents and replay (no ROS), and the learner node."""

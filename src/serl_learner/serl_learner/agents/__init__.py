@@ -1,0 +1,1 @@
+"""Agents: immutable state with pure updates, (state, batch) -> (state, metrics)."""

@@ -1,0 +1,196 @@
+"""Soft actor-critic with a REDQ ensemble: what an RLPD learner updates.
+
+Sources: SAC arXiv:1812.05905, REDQ arXiv:2101.05982, RLPD arXiv:2302.02948.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import flax.struct
+import jax
+import jax.numpy as jnp
+import optax
+
+from serl_learner import losses, tanh_gaussian
+from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
+from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
+from serl_learner.networks.state_vector import state_size, state_vector
+from serl_learner.types import ObservationSpec
+
+Batch = Mapping[str, Any]
+Metrics = dict[str, jax.Array]
+
+
+@dataclass(frozen=True)
+class SACConfig:
+    """Hyperparameters of the agent."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    activation: str = "tanh"
+    layer_norm: bool = True
+    critics: int = 10
+    critic_subset: int = 2
+    discount: float = 0.97
+    polyak: float = 0.005
+    learning_rate: float = 3e-4
+    temperature_initial: float = 0.01
+    temperature_learning_rate: float = 3e-4
+    target_entropy_per_dimension: float = -0.5
+    entropy_backup: bool = False
+    target_clip: bool = True
+    reward_range: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.critic_subset <= self.critics:
+            raise ValueError(f"critic_subset {self.critic_subset} is not in 1..{self.critics}")
+        if not 0.0 <= self.discount < 1.0:
+            raise ValueError(f"discount {self.discount} is not in [0, 1)")
+        if not 0.0 < self.polyak <= 1.0:
+            raise ValueError(f"polyak {self.polyak} is not in (0, 1]")
+
+    @property
+    def target_range(self) -> tuple[float, float] | None:
+        """Possible returns of an episode that ends with its one reward; None: not clipped."""
+        return self.reward_range if self.target_clip else None
+
+
+class SACAgent(flax.struct.PyTreeNode):
+    """Parameters, optimizers and PRNG key; every network has an optimizer of its own (D6, D39)."""
+
+    key: jax.Array
+    actor: Any
+    critic: Any
+    target_critic: Any
+    temperature: Any
+    actor_optimizer: optax.OptState
+    critic_optimizer: optax.OptState
+    temperature_optimizer: optax.OptState
+    action_dim: int = flax.struct.field(pytree_node=False)
+    config: SACConfig = flax.struct.field(pytree_node=False)
+
+    @classmethod
+    def create(
+        cls, key: jax.Array, spec: ObservationSpec, action_dim: int, config: SACConfig
+    ) -> SACAgent:
+        """A fresh agent for observations of `spec` and actions [action_dim] in [-1, 1]."""
+        key, actor_key, critic_key, temperature_key = jax.random.split(key, 4)
+        state = jnp.zeros((1, state_size(spec)), jnp.float32)
+        action = jnp.zeros((1, action_dim), jnp.float32)
+        actor = policy_network(action_dim, config).init(actor_key, state)["params"]
+        critic = init_ensemble(_critic(config), critic_key, config.critics, state, action)
+        temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
+        return cls(
+            key=key,
+            actor=actor,
+            critic=critic,
+            target_critic=jax.tree.map(jnp.copy, critic),
+            temperature=temperature,
+            actor_optimizer=_adam(config.learning_rate).init(actor),
+            critic_optimizer=_adam(config.learning_rate).init(critic),
+            temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
+            action_dim=action_dim,
+            config=config,
+        )
+
+    def temperature_value(self) -> jax.Array:
+        """Entropy weight, scalar > 0."""
+        return Temperature(self.config.temperature_initial).apply({"params": self.temperature})
+
+    def update_critic(self, batch: Batch) -> tuple[SACAgent, Metrics]:
+        """One step of critics and target critics; actor and temperature stay as they are."""
+        config = self.config
+        key, next_key, subset_key = jax.random.split(self.key, 3)
+        state, next_state = (
+            state_vector(batch["observation"]),
+            state_vector(batch["next_observation"]),
+        )
+        next_action, next_log_prob = self._sample(self.actor, next_state, next_key)
+        targets = subset(self.target_critic, subset_key, config.critic_subset)
+        target = losses.td_target(
+            batch["reward"],
+            config.discount * (1.0 - batch["terminated"].astype(jnp.float32)),
+            apply_ensemble(_critic(config), targets, next_state, next_action),
+            next_log_prob,
+            self.temperature_value() if config.entropy_backup else jnp.float32(0.0),
+            config.target_range,
+        )
+
+        def loss(params: Any) -> tuple[jax.Array, jax.Array]:
+            q = apply_ensemble(_critic(config), params, state, batch["action"])
+            return losses.critic_loss(q, target), q
+
+        (value, q), gradient = jax.value_and_grad(loss, has_aux=True)(self.critic)
+        critic, optimizer = _step(config.learning_rate, gradient, self.critic_optimizer, self.critic)
+        target_critic = optax.incremental_update(critic, self.target_critic, config.polyak)
+        metrics = {
+            "critic_loss": value,
+            "q": q.mean(),
+            "q_std": q.std(axis=0).mean(),
+            "target": target.mean(),
+        }
+        agent = self.replace(
+            key=key, critic=critic, target_critic=target_critic, critic_optimizer=optimizer
+        )
+        return agent, metrics
+
+    def update_actor(self, batch: Batch) -> tuple[SACAgent, Metrics]:
+        """One step of policy and temperature; the critics stay as they are."""
+        config = self.config
+        key, sample_key = jax.random.split(self.key)
+        state = state_vector(batch["observation"])
+
+        def loss(params: Any) -> tuple[jax.Array, jax.Array]:
+            action, log_prob = self._sample(params, state, sample_key)
+            q = apply_ensemble(_critic(config), self.critic, state, action)
+            return losses.actor_loss(q, log_prob, self.temperature_value()), log_prob
+
+        (value, log_prob), gradient = jax.value_and_grad(loss, has_aux=True)(self.actor)
+        actor, optimizer = _step(config.learning_rate, gradient, self.actor_optimizer, self.actor)
+        agent = self.replace(key=key, actor=actor, actor_optimizer=optimizer)
+        metrics = {"actor_loss": value, "entropy": -log_prob.mean()}
+        return agent._update_temperature(log_prob, metrics)
+
+    def _update_temperature(
+        self, log_prob: jax.Array, metrics: Metrics
+    ) -> tuple[SACAgent, Metrics]:
+        target_entropy = self.config.target_entropy_per_dimension * self.action_dim
+
+        def loss(params: Any) -> jax.Array:
+            value = Temperature(self.config.temperature_initial).apply({"params": params})
+            return losses.temperature_loss(value, log_prob, target_entropy)
+
+        temperature, optimizer = _step(
+            self.config.temperature_learning_rate,
+            jax.grad(loss)(self.temperature),
+            self.temperature_optimizer,
+            self.temperature,
+        )
+        agent = self.replace(temperature=temperature, temperature_optimizer=optimizer)
+        return agent, metrics | {"temperature": self.temperature_value()}
+
+    def _sample(
+        self, params: Any, state: jax.Array, key: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        network = policy_network(self.action_dim, self.config)
+        return tanh_gaussian.sample(key, *network.apply({"params": params}, state))
+
+
+def policy_network(action_dim: int, config: SACConfig) -> GaussianPolicy:
+    """The policy head; the actor process builds the same one from the same configuration."""
+    return GaussianPolicy(action_dim, config.hidden, config.activation, config.layer_norm)
+
+
+def _critic(config: SACConfig) -> Critic:
+    return Critic(config.hidden, config.activation, config.layer_norm)
+
+
+def _adam(learning_rate: float) -> optax.GradientTransformation:
+    return optax.adam(learning_rate)
+
+
+def _step(learning_rate: float, gradient: Any, state: Any, params: Any) -> tuple[Any, Any]:
+    updates, state = _adam(learning_rate).update(gradient, state, params)
+    return optax.apply_updates(params, updates), state

@@ -1,0 +1,125 @@
+"""The learner's loop core: records in, updates at the told ratio, policy parameters out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.replay import Ring, create_ring, insert
+from serl_learner.segments import SegmentJoiner
+from serl_learner.types import ObservationSpec, Record, Source
+from serl_learner.updates import update_high_utd
+from serl_learner.validation import check_record
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """How much the learner trains on what it receives."""
+
+    agent: SACConfig = field(default_factory=SACConfig)
+    batch_size: int = 128
+    utd_ratio: int = 4
+    training_starts: int = 200
+    max_lag: int = 16
+    replay_bytes: int = 256 * 2**20
+    prior_bytes: int = 64 * 2**20
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "utd_ratio", "max_lag"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} {getattr(self, name)} is below 1")
+        if self.training_starts < 1:
+            raise ValueError(f"training_starts {self.training_starts} is below 1")
+
+
+class Learner:
+    """Replay, agent and counters. `add` stores a record, `work` does one block that is due.
+
+    A block is `utd_ratio` critic updates and one of the policy; one is due for every online step
+    after `training_starts`, so the update-to-data ratio is exact however fast either side is.
+    """
+
+    def __init__(
+        self, config: LearnerConfig, spec: ObservationSpec, action_dim: int, seed: int
+    ) -> None:
+        self.config = config
+        self.spec = spec
+        self.action_dim = action_dim
+        self.agent = SACAgent.create(jax.random.PRNGKey(seed), spec, action_dim, config.agent)
+        self.prior: Ring = create_ring(spec, action_dim, config.prior_bytes)
+        self.online: Ring = create_ring(spec, action_dim, config.replay_bytes)
+        self.online_steps = 0
+        self.blocks = 0
+        self.demonstrations = 0
+        self.prior_transitions = 0
+        self._segments = SegmentJoiner()
+
+    @property
+    def updates(self) -> int:
+        """Critic updates done."""
+        return self.blocks * self.config.utd_ratio
+
+    @property
+    def blocks_due(self) -> int:
+        """Blocks that may be done now."""
+        return max(0, self.online_steps - self.config.training_starts) - self.blocks
+
+    @property
+    def training(self) -> bool:
+        """At least one update is due or done."""
+        return self.online_steps > self.config.training_starts
+
+    def add(self, record: Record) -> None:
+        """Takes one record; RejectedRecord, naming value and limit, leaves everything as it was."""
+        check_record(record, self.spec, self.action_dim)
+        joined = self._segments.add(record)
+        if joined is not None:
+            first, transition = joined
+            self._store(first.source, transition)
+        if record.last and record.source == Source.DEMO and record.success:
+            self.demonstrations += 1
+
+    def _store(self, source: Source, transition: Any) -> None:
+        if source == Source.EVAL:
+            return
+        transition = _as_arrays(transition)
+        if source in (Source.DEMO, Source.INTERVENTION):
+            self.prior = insert(self.prior, transition)
+            self.prior_transitions += 1
+        if source != Source.DEMO:
+            self.online = insert(self.online, transition)
+            self.online_steps += 1
+
+    def work(self) -> dict[str, float] | None:
+        """Does one block if it is due and returns its metrics; None if nothing is due."""
+        if self.blocks_due < 1:
+            return None
+        self.agent, metrics = update_high_utd(
+            self.agent, self.prior, self.online, self.config.utd_ratio, self.config.batch_size
+        )
+        self.blocks += 1
+        return {name: float(value) for name, value in metrics.items()}
+
+    def allowed_steps(self) -> int:
+        """Online steps that actors may have made in all before the next block is done."""
+        return self.config.training_starts + self.blocks + self.config.max_lag
+
+    def policy_params(self) -> Any:
+        """The part of the parameters that an actor needs."""
+        return self.agent.actor
+
+
+def _as_arrays(transition: Any) -> Any:
+    return {
+        "observation": {k: np.asarray(v) for k, v in sorted(transition["observation"].items())},
+        "next_observation": {
+            k: np.asarray(v) for k, v in sorted(transition["next_observation"].items())
+        },
+        "action": np.asarray(transition["action"], np.float32),
+        "reward": np.float32(transition["reward"]),
+        "terminated": np.bool_(transition["terminated"]),
+    }

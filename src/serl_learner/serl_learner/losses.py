@@ -1,0 +1,51 @@
+"""Update rules of soft actor-critic (arXiv:1801.01290, 1812.05905) as pure functions."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+
+def td_target(
+    reward: jax.Array,
+    discount: jax.Array,
+    next_q: jax.Array,
+    next_log_prob: jax.Array,
+    temperature: jax.Array,
+    target_range: tuple[float, float] | None = None,
+) -> jax.Array:
+    """Soft Bellman target for Q(o_t, a_t); gradients stopped.
+
+    Args:
+      reward: r_t, [B].
+      discount: gamma * (1 - terminated), [B]. A time-limit truncation keeps its discount, so it
+        still bootstraps.
+      next_q: target critics at (o_{t+1}, a_{t+1}), [E, B]; the least of them is taken.
+      next_log_prob: log pi(a_{t+1} | o_{t+1}), [B].
+      temperature: entropy weight, scalar >= 0; zero leaves the entropy out of the backup.
+      target_range: least and greatest return that is possible; None: no clipping.
+
+    Returns:
+      [B].
+    """
+    target = reward + discount * (next_q.min(axis=0) - temperature * next_log_prob)
+    if target_range is not None:
+        target = jnp.clip(target, *target_range)
+    return jax.lax.stop_gradient(target)
+
+
+def critic_loss(q: jax.Array, target: jax.Array) -> jax.Array:
+    """Squared error averaged over ensemble and batch: q [E, B], target [B] -> scalar."""
+    return jnp.mean((q - target[None]) ** 2)
+
+
+def actor_loss(q: jax.Array, log_prob: jax.Array, temperature: jax.Array) -> jax.Array:
+    """Expected -(Q - temperature * log pi); q [E, B] is averaged over the ensemble (REDQ)."""
+    return jnp.mean(jax.lax.stop_gradient(temperature) * log_prob - q.mean(axis=0))
+
+
+def temperature_loss(
+    temperature: jax.Array, log_prob: jax.Array, target_entropy: float
+) -> jax.Array:
+    """Raises the temperature while the entropy -E[log pi] is below its target."""
+    return temperature * jax.lax.stop_gradient(-log_prob.mean() - target_entropy)

@@ -1,0 +1,57 @@
+"""What flows between actor and learner: one record per control step, as in RLDS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+Observation = Mapping[str, np.ndarray]
+"""Named arrays, e.g. {"state/tcp_pose": float32 [6]}."""
+
+ObservationSpec = dict[str, tuple[tuple[int, ...], str]]
+"""Shape and NumPy dtype name of every observation key."""
+
+
+class Source(IntEnum):
+    """Who chose an action; values as in Transition.msg."""
+
+    POLICY = 0
+    INTERVENTION = 1
+    DEMO = 2
+    RANDOM = 3
+    EVAL = 4
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of an episode. Two consecutive ones of a segment make a transition.
+
+    `action` is what was executed, [A] in [-1, 1]; None on the last record of a segment, which
+    holds only the final observation and the verdict (`aborted`, `success`).
+    """
+
+    session: bytes
+    seq: int
+    episode: int
+    step: int
+    observation: Observation
+    action: np.ndarray | None
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    last: bool = False
+    aborted: bool = False
+    success: bool = False
+    source: Source = Source.POLICY
+    policy_version: int = 0
+    stamp_ns: int = 0
+    actor_id: str = "actor"
+    extras: Observation = field(default_factory=dict)
+
+
+def spec_of(observation: Observation) -> ObservationSpec:
+    """Shapes and dtypes of one observation, sorted by key."""
+    return {k: (tuple(v.shape), v.dtype.name) for k, v in sorted(observation.items())}

@@ -1,0 +1,1 @@
+"""Acting: environment, interventions and rollout (no ROS), and the actor node."""

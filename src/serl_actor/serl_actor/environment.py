@@ -1,0 +1,133 @@
+"""The task as a Gymnasium environment over a robot, real or simulated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from serl_controllers.arm import ArmMode, ArmState, ArmTarget
+from serl_controllers.geometry import Array
+from serl_actor.action import ActionScale, executable
+from serl_actor.intervention import Intervention
+from serl_actor.observation import KEYS, ObservationScale, observe
+from serl_actor.robot_client import ArmFault, RobotClient
+from serl_actor.task import TaskConfig
+from serl_actor.workspace import Workspace
+from serl_learner.types import Source
+
+BROKEN_MODES = (ArmMode.REFLEX, ArmMode.FAULT, ArmMode.IDLE)
+
+
+class Environment(gymnasium.Env):  # type: ignore[type-arg]
+    """10 Hz control of the tool pose; see `observation` and `action` for the two spaces.
+
+    `step` returns in `info`: `executed_action` [6], what the arm was told after clipping and
+    intervention, or None when the step was refused; `source`, who chose it; `success`; `refused`.
+    `terminated` means success only; the time limit is `truncated`.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(
+        self,
+        robot: RobotClient,
+        task: TaskConfig,
+        scale: ObservationScale | None = None,
+    ) -> None:
+        self.robot = robot
+        self.task = task
+        self.refused_actions = 0
+        self.episode_seed = 0
+        self._observation_scale = scale or ObservationScale()
+        self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
+        self._workspace = Workspace(
+            task.target, np.array(task.box_lower), np.array(task.box_upper)
+        )
+        self._state: ArmState | None = None
+        self._steps = 0
+        box = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
+        self.observation_space = gymnasium.spaces.Dict({key: box for key in KEYS})
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
+
+    @property
+    def state(self) -> ArmState:
+        """The arm state behind the last observation."""
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset before anything else")
+        return self._state
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Draws a start pose and brings the arm there; RobotError if it cannot.
+
+        The same `seed` gives the same start and the same scene; None goes on with the sequence.
+        """
+        super().reset(seed=seed)
+        self.episode_seed = int(self.np_random.integers(2**31))
+        start = self.task.draw_start(self.np_random)
+        self._accept(self.robot.reset(start, self.episode_seed))
+        self._steps = 0
+        return self._observe(), {"state": self.state}
+
+    def step(
+        self, action: Array, intervention: Intervention | None = None
+    ) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        """One control period. An active intervention takes the place of `action`.
+
+        An action that is not finite is not sent: the arm holds its pose for the period, the step
+        is counted in `refused_actions`, and there is nothing to store (`executed_action` None).
+
+        Raises:
+          RobotError: state stale or arm broken; the arm holds and the episode is over.
+        """
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        source = Source.POLICY
+        if intervention is not None and intervention.active:
+            source = Source.INTERVENTION
+            action = intervention.action(self._state.tcp_pose)
+        action = np.asarray(action, dtype=np.float64)
+        executed = self._execute(action) if np.all(np.isfinite(action)) else self._refuse()
+        self._steps += 1
+        success = self.task.is_solved(self.state.tcp_pose)
+        truncated = not success and self._steps >= self.task.episode_steps
+        info = {
+            "executed_action": executed,
+            "source": source,
+            "success": success,
+            "refused": executed is None,
+            "state": self.state,
+        }
+        return self._observe(), float(success), success, truncated, info
+
+    def hold(self) -> None:
+        """Leaves the arm keeping its pose."""
+        self.robot.hold()
+
+    def close(self) -> None:
+        """Lets go of the robot."""
+        self.robot.close()
+
+    def _execute(self, action: Array) -> np.ndarray:
+        target, executed = executable(
+            action, self.state.tcp_pose, self._action_scale, self._workspace
+        )
+        self._accept(self.robot.step(ArmTarget(target)))
+        return executed.astype(np.float32)
+
+    def _refuse(self) -> None:
+        self.refused_actions += 1
+        held = self._workspace.clip(self.state.tcp_pose)
+        self._accept(self.robot.step(ArmTarget(held)))
+
+    def _accept(self, state: ArmState) -> None:
+        self._state = state
+        if state.mode in BROKEN_MODES:
+            self.robot.hold()
+            raise ArmFault(f"the arm is in mode {state.mode.name}; call arm/recover when it is safe")
+
+    def _observe(self) -> dict[str, np.ndarray]:
+        return observe(self.state, self.task.target, self._observation_scale)

@@ -1,0 +1,56 @@
+"""What an operator says, and its conversion into an action of the policy's kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from serl_controllers.geometry import Array, Pose
+
+TCP_FRAME = "tcp"
+
+
+class UnknownFrame(ValueError):
+    """An intervention in a frame that the environment cannot convert; names it and the known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intervention:
+    """One reading of an operator's device.
+
+    Attributes:
+      state_stamp_ns: stamp of the arm state that it answers [ns].
+      active: the operator drives.
+      twist: translation and rotation [6], scaled so that 1 is an action of 1.
+      frame_id: frame of the twist: "tcp" or the arm's base frame.
+      gripper: -1 close .. +1 open, 0 as it is.
+      buttons: names of the pressed buttons.
+      device: who speaks.
+    """
+
+    state_stamp_ns: int
+    active: bool
+    twist: Array
+    frame_id: str = TCP_FRAME
+    gripper: float = 0.0
+    buttons: tuple[str, ...] = ()
+    device: str = ""
+
+    def action(self, tcp_pose: Pose, base_frame: str = "base") -> Array:
+        """The action [6] in [-1, 1] in the tcp frame that the operator means.
+
+        Translation and rotation are turned separately, by blockdiag(R, R): one never leaks into
+        the other (D1). Clipped after turning, so what is stored never exceeds 1.
+        """
+        if self.frame_id == TCP_FRAME:
+            twist = self.twist
+        elif self.frame_id == base_frame:
+            to_tcp = tcp_pose.inverse()
+            twist = np.concatenate((to_tcp.rotate(self.twist[:3]), to_tcp.rotate(self.twist[3:])))
+        else:
+            raise UnknownFrame(
+                f"intervention of {self.device!r} is in frame {self.frame_id!r}, expected "
+                f"{TCP_FRAME!r} or {base_frame!r}"
+            )
+        return np.clip(twist, -1.0, 1.0)

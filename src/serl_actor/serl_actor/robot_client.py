@@ -1,0 +1,48 @@
+"""What the environment asks of a robot, real or simulated."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from serl_controllers.arm import ArmState, ArmTarget
+from serl_controllers.geometry import Pose
+from serl_actor.intervention import Intervention
+
+
+class RobotError(RuntimeError):
+    """The robot cannot go on with the episode; the arm holds."""
+
+
+class StaleState(RobotError):
+    """No fresh state within the limit; the message names both."""
+
+
+class ArmFault(RobotError):
+    """The arm is in REFLEX or FAULT and waits for a person to recover it."""
+
+
+class RobotClient(Protocol):
+    """One arm. Calls block; a wall-clock limit turns silence into StaleState."""
+
+    def reset(self, start: Pose, seed: int) -> ArmState:
+        """Brings the tool to `start` (T_base_tcp) and returns the first state of an episode.
+
+        A simulator also draws what its scene randomises, from `seed`.
+        """
+        ...
+
+    def step(self, target: ArmTarget) -> ArmState:
+        """Sends a target and returns the state one control period later."""
+        ...
+
+    def hold(self) -> None:
+        """Leaves the arm keeping its pose."""
+        ...
+
+    def intervention(self, state: ArmState) -> Intervention | None:
+        """What the operator says to `state`; None if nobody does, or not in time."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the robot."""
+        ...

@@ -1,0 +1,78 @@
+"""A task as the actor sees it: where, within which limits, and when it is solved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from serl_controllers.geometry import Pose
+
+Six = tuple[float, float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """Figures of one task; the defaults are PCB insertion.
+
+    Attributes:
+      target_position: tcp of the solved task, base frame [m]. The fixture frame is the tcp's
+        there.
+      target_rpy: its roll, pitch, yaw about the fixed axes of the base [rad].
+      start_height: nominal start above the target, along the base's z [m].
+      random_xy: start drawn within +- this, fixture x and y [m].
+      random_yaw: start turned within +- this about the fixture's z [rad].
+      box_lower: least offset of a target pose from the task's target: translation along the
+        axes of the base [m], rotation vector about the target [rad].
+      box_upper: largest offset.
+      threshold: success when |tcp - target| is below it on every axis: position in the fixture
+        frame [m], rotation vector [rad].
+      translation_scale: of an action of 1 [m].
+      rotation_scale: of an action of 1 [rad].
+      episode_steps: time limit.
+      control_period: [s].
+    """
+
+    target_position: tuple[float, float, float] = (0.5669, 0.0021, 0.0536)
+    target_rpy: tuple[float, float, float] = (3.1280, 0.0177, 0.0213)
+    start_height: float = 0.04
+    random_xy: float = 0.05
+    random_yaw: float = math.radians(20.0)
+    box_lower: Six = (-0.05, -0.05, -0.005, -0.05, -0.05, -math.radians(20.0))
+    box_upper: Six = (0.05, 0.05, 0.05, 0.05, 0.05, math.radians(20.0))
+    threshold: Six = (0.003, 0.003, 0.001, 0.1, 0.1, 0.1)
+    translation_scale: float = 0.01
+    rotation_scale: float = 0.06
+    episode_steps: int = 100
+    control_period: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("translation_scale", "rotation_scale", "control_period", "episode_steps"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected more than 0")
+        for low, high in zip(self.box_lower, self.box_upper, strict=True):
+            if not low <= 0.0 <= high:
+                raise ValueError(f"box {self.box_lower} .. {self.box_upper} must hold the target")
+        if min(self.threshold) <= 0.0:
+            raise ValueError(f"threshold is {self.threshold}, expected more than 0")
+
+    @property
+    def target(self) -> Pose:
+        """The tcp of the solved task: T_base_fixture."""
+        return Pose.from_rpy(self.target_position, self.target_rpy)
+
+    def draw_start(self, rng: np.random.Generator) -> Pose:
+        """A random start, T_base_tcp: above the target, moved and turned over the board."""
+        x, y = rng.uniform(-self.random_xy, self.random_xy, size=2)
+        yaw = rng.uniform(-self.random_yaw, self.random_yaw)
+        lifted = Pose(
+            self.target.position + np.array((0.0, 0.0, self.start_height)), self.target.quaternion
+        )
+        return lifted @ Pose.from_rotation_vector((x, y, 0.0), (0.0, 0.0, yaw))
+
+    def is_solved(self, tcp_pose: Pose) -> bool:
+        """Whether the tool is at the target, in SO(3): no Euler angles are compared (D15)."""
+        error = self.target.inverse() @ tcp_pose
+        distance = np.abs(np.concatenate((error.position, error.rotation_vector)))
+        return bool(np.all(distance < np.array(self.threshold)))

@@ -52,6 +52,7 @@ class Simulation:
         self._tick_ns = round(config.physics_period * 1e9)
         self._ticks = 0
         self._command_seq = 0
+        self._refused = 0
         self._in_hand = Pose.identity()
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
         self._place(config.nominal_start)
@@ -93,17 +94,24 @@ class Simulation:
         """Carries out a command for one control period.
 
         A refused command (not finite, not normalised) is counted, and the arm holds its pose for
-        that period. `command_seq` is what the state will carry; None counts on.
+        that period. `command_seq` is what the state will carry unless refused; None counts on.
         """
-        self._command_seq = self._command_seq + 1 if command_seq is None else command_seq
-        self.command(target)
+        self.command(target, self._command_seq + 1 if command_seq is None else command_seq)
         return self.advance(self.ticks_per_period)
 
-    def command(self, target: ArmTarget, command_seq: int | None = None) -> bool:
-        """Hands a command to the law without advancing; False when it is refused."""
-        if command_seq is not None:
-            self._command_seq = command_seq
-        return bool(self._arm.set_target(target.pose.position, target.pose.quaternion))
+    def command(self, target: ArmTarget, command_seq: int) -> bool:
+        """Hands a command to the law without advancing.
+
+        False: refused and counted, and `command_seq` is not taken over.
+        """
+        if not self._arm.set_target(target.pose.position, target.pose.quaternion):
+            return False
+        self._command_seq = command_seq
+        return True
+
+    def refuse(self) -> None:
+        """Counts a command that was refused before it reached the law."""
+        self._refused += 1
 
     def advance(self, ticks: int) -> ArmState:
         """Runs physics and law for so many ticks, with the last command."""
@@ -129,8 +137,13 @@ class Simulation:
             error_clipped=arm.error_clipped,
             target_clipped=arm.target_clipped,
             torque_saturated=arm.torque_saturated,
-            rejected_commands=arm.rejected_commands,
+            rejected_commands=arm.rejected_commands + self._refused,
         )
+
+    @property
+    def command_seq(self) -> int:
+        """Of the last command; 0 before the first of an episode."""
+        return self._command_seq
 
     @property
     def peak_force(self) -> float:

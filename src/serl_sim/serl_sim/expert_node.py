@@ -1,0 +1,132 @@
+"""The scripted expert as an operator's device: answers every arm state with an Intervention."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from std_msgs.msg import Header
+
+from serl_controllers.arm import ArmState
+from serl_controllers.ros_arm import state_from_msg, time_from_ns
+from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_qos import INTERVENTION, STATE
+from serl_interfaces.msg import Intervention, RobotState
+from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.ros_status import StatusPublisher
+
+WATCH_PERIOD = 0.5
+"""Between two looks at whether states come [s]."""
+
+
+@dataclass(frozen=True)
+class ExpertNodeConfig:
+    """Parameters of the node.
+
+    Attributes:
+      seed: with the number of the episode since the node's start, of all it does.
+      control_period: where states come faster than commands, the time between two actions [s].
+    """
+
+    seed: int = 0
+    control_period: float = 0.1
+    expert: ExpertConfig = field(default_factory=ExpertConfig)
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}, expected at least 0")
+        if self.control_period <= 0.0:
+            raise ValueError(f"control_period is {self.control_period} s, expected more than 0")
+
+
+class ExpertNode(Node):
+    """Always willing to drive; whoever listens decides whether it may."""
+
+    def __init__(self, **kwargs: object) -> None:
+        """`kwargs` go to rclpy's Node.
+
+        Raises:
+          ParameterError: a parameter is wrong; names it.
+        """
+        super().__init__("expert", **kwargs)
+        self._config = declare_from(self, ExpertNodeConfig)
+        refuse_unknown(self)
+        self._expert = ScriptedExpert(self._config.expert)
+        self._episodes = 0
+        self._acted: ArmState | None = None  # on the state that its last action answers
+        self._twist = np.zeros(6, np.float32)
+        self._heard = -1e9
+        self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
+        self._status = StatusPublisher(self)
+        self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
+        self.create_timer(WATCH_PERIOD, self._watch)
+        self._watch()
+
+    def _on_state(self, message: RobotState) -> None:
+        """Answers; the same state again gets the same answer again."""
+        self._heard = time.monotonic()
+        state = state_from_msg(message)
+        if self._acted is None or self._is_new_episode(state):
+            self._expert.reset(episode_seed(self._config.seed, self._episodes))
+            self._episodes += 1
+            self._act(state)
+        elif self._is_new_step(state):
+            self._act(state)
+        self._publish(state)
+
+    def _is_new_episode(self, state: ArmState) -> bool:
+        """The scene was reset: the count of commands began anew."""
+        return state.command_seq < self._acted.command_seq
+
+    def _is_new_step(self, state: ArmState) -> bool:
+        waited_ns = state.stamp_ns - self._acted.stamp_ns
+        return (
+            state.command_seq != self._acted.command_seq
+            or waited_ns >= 1e9 * self._config.control_period
+        )
+
+    def _act(self, state: ArmState) -> None:
+        self._twist = self._expert.act(state).astype(np.float32)
+        self._acted = state
+
+    def _publish(self, state: ArmState) -> None:
+        stamp = time_from_ns(state.stamp_ns)
+        message = Intervention(
+            header=Header(stamp=stamp, frame_id="tcp"),
+            state_stamp=stamp,
+            active=True,
+            twist=self._twist,
+            device="expert",
+        )
+        self._publisher.publish(message)
+
+    def _watch(self) -> None:
+        silent = time.monotonic() - self._heard > 2.0
+        self._status.say("ready", waiting_for="arm/state" if silent else "")
+
+
+def episode_seed(seed: int, episode: int) -> int:
+    """Of one episode: differs for every pair."""
+    return int(np.random.SeedSequence((seed, episode)).generate_state(1, np.uint64)[0])
+
+
+def main() -> None:
+    """Runs the node until it is interrupted."""
+    rclpy.init()
+    try:
+        rclpy.spin(ExpertNode())
+    except (ParameterError, ValueError) as error:
+        sys.exit(f"expert: {error}")
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    finally:
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Vector = Sequence[float] | Array
 
 NORM_TOLERANCE = 1e-3
 """How far the norm of a quaternion may be from 1; the impedance law refuses what is farther."""
@@ -18,10 +20,10 @@ class GeometryError(ValueError):
     """An array that is not what a pose is made of; the message shows it."""
 
 
-def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
+def quaternion_product(a: Vector, b: Vector) -> Array:
     """Rotation `a` after rotation `b`, xyzw [4]."""
-    ax, ay, az, aw = (float(v) for v in a)  # type: ignore[union-attr]
-    bx, by, bz, bw = (float(v) for v in b)  # type: ignore[union-attr]
+    ax, ay, az, aw = (float(v) for v in a)
+    bx, by, bz, bw = (float(v) for v in b)
     return np.array(
         (
             aw * bx + ax * bw + ay * bz - az * by,
@@ -32,18 +34,18 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     )
 
 
-def quaternion_from_rotation_vector(rotation_vector: ArrayLike) -> Array:
+def quaternion_from_rotation_vector(rotation_vector: Vector) -> Array:
     """Unit quaternion xyzw [4] of a rotation vector [3] [rad]."""
-    x, y, z = (float(v) for v in rotation_vector)  # type: ignore[union-attr]
+    x, y, z = (float(v) for v in rotation_vector)
     angle = math.sqrt(x * x + y * y + z * z)
     # sin(a/2)/a, by its series where the division would lose all digits.
     scale = math.sin(0.5 * angle) / angle if angle > 1e-6 else 0.5 - angle * angle / 48.0
     return np.array((scale * x, scale * y, scale * z, math.cos(0.5 * angle)))
 
 
-def rotation_vector_from_quaternion(quaternion: ArrayLike) -> Array:
+def rotation_vector_from_quaternion(quaternion: Vector) -> Array:
     """Rotation vector [3] [rad] of a unit quaternion xyzw; the short way, at most pi long."""
-    x, y, z, w = (float(v) for v in quaternion)  # type: ignore[union-attr]
+    x, y, z, w = (float(v) for v in quaternion)
     if w < 0.0:
         x, y, z, w = -x, -y, -z, -w
     sine = math.sqrt(x * x + y * y + z * z)
@@ -51,9 +53,9 @@ def rotation_vector_from_quaternion(quaternion: ArrayLike) -> Array:
     return np.array((scale * x, scale * y, scale * z))
 
 
-def quaternion_from_rpy(rpy: ArrayLike) -> Array:
+def quaternion_from_rpy(rpy: Vector) -> Array:
     """Unit quaternion xyzw [4] of roll, pitch, yaw [rad] about the fixed axes x, y, z (URDF)."""
-    roll, pitch, yaw = (0.5 * float(v) for v in rpy)  # type: ignore[union-attr]
+    roll, pitch, yaw = (0.5 * float(v) for v in rpy)
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
     return np.array(
@@ -66,9 +68,9 @@ def quaternion_from_rpy(rpy: ArrayLike) -> Array:
     )
 
 
-def matrix_from_quaternion(quaternion: ArrayLike) -> Array:
+def matrix_from_quaternion(quaternion: Vector) -> Array:
     """Rotation matrix [3, 3] of a unit quaternion xyzw."""
-    x, y, z, w = (float(v) for v in quaternion)  # type: ignore[union-attr]
+    x, y, z, w = (float(v) for v in quaternion)
     return np.array(
         (
             (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
@@ -78,10 +80,10 @@ def matrix_from_quaternion(quaternion: ArrayLike) -> Array:
     )
 
 
-def _fixed(value: ArrayLike, size: int, name: str) -> Array:
+def _fixed(value: Vector, size: int, name: str) -> Array:
     array = np.array(value, dtype=np.float64)
     if array.shape != (size,):
-        raise GeometryError(f"{name} has shape {array.shape}, expected ({size},): {value}")
+        raise GeometryError(f"{name} has shape {array.shape}, expected ({size},): {value!r}")
     array.setflags(write=False)
     return array
 
@@ -111,17 +113,17 @@ class Pose:
         return cls(np.zeros(3), np.array((0.0, 0.0, 0.0, 1.0)))
 
     @classmethod
-    def from_rotation_vector(cls, position: ArrayLike, rotation_vector: ArrayLike) -> Pose:
+    def from_rotation_vector(cls, position: Vector, rotation_vector: Vector) -> Pose:
         """From position [3] [m] and rotation vector [3] [rad]."""
         return cls(np.asarray(position), quaternion_from_rotation_vector(rotation_vector))
 
     @classmethod
-    def from_rpy(cls, position: ArrayLike, rpy: ArrayLike) -> Pose:
+    def from_rpy(cls, position: Vector, rpy: Vector) -> Pose:
         """From position [3] [m] and roll, pitch, yaw [3] [rad] about the fixed axes x, y, z."""
         return cls(np.asarray(position), quaternion_from_rpy(rpy))
 
     @classmethod
-    def from_vector(cls, vector: ArrayLike) -> Pose:
+    def from_vector(cls, vector: Vector) -> Pose:
         """From position and quaternion in one array [7], as `to_vector` gives it."""
         array = _fixed(vector, 7, "pose vector")
         return cls(array[:3], array[3:])
@@ -158,7 +160,7 @@ class Pose:
         conjugate = self.quaternion * np.array((-1.0, -1.0, -1.0, 1.0))
         return Pose(-(matrix_from_quaternion(conjugate) @ self.position), conjugate)
 
-    def rotate(self, vector: ArrayLike) -> Array:
+    def rotate(self, vector: Vector) -> Array:
         """A free vector [3] given in B, in A."""
         return self.rotation_matrix @ np.asarray(vector, dtype=np.float64)
 

@@ -114,7 +114,8 @@ const Vector7& ImpedanceLaw::update(const ArmState& state, double dt) noexcept {
 
 void ImpedanceLaw::watch_commands(const ArmState& state, double dt) noexcept {
   status_.command_age += dt;
-  const bool stale = status_.command_age > parameters_.command_timeout;
+  // Half a tick of grace: rounding must not decide when commands come once per timeout.
+  const bool stale = status_.command_age > parameters_.command_timeout + 0.5 * dt;
   if (status_.mode == Mode::IMPEDANCE && (stale || hold_wanted_)) hold(state);
   hold_wanted_ = false;
 }
@@ -160,19 +161,22 @@ Vector6 ImpedanceLaw::integral_wrench(const Vector6& error, double dt) noexcept 
   return integral_;
 }
 
-/// Pulls the joints to where they were at reset without moving the end effector:
-/// (I - J^T (J^T)^+) tau with the damped pseudo-inverse (J^T)^+ = (J J^T + d^2 I)^-1 J.
+/// Pulls the joints to where they were at reset without moving the end effector: N spring -
+/// N damper N dq, with N = I - J^T (J J^T + d^2 I)^-1 J from the damped pseudo-inverse of J^T.
+/// Damping only the nullspace velocity keeps it passive although joint 1 is damped more.
 Vector7 ImpedanceLaw::nullspace_torque(const ArmState& state) const noexcept {
-  Vector7 spring = gains_.nullspace * (q_nullspace_ - state.q);
-  Vector7 damper = 2.0 * std::sqrt(gains_.nullspace) * state.dq;
-  spring[0] *= gains_.joint1_nullspace;
-  damper[0] *= 2.0 * std::sqrt(gains_.joint1_nullspace);
-  const Vector7 torque = spring - damper;
-
   Matrix6 squared = state.jacobian * state.jacobian.transpose();
   squared.diagonal().array() += PSEUDO_INVERSE_DAMPING * PSEUDO_INVERSE_DAMPING;
-  const Vector6 wrench = squared.llt().solve(Vector6(state.jacobian * torque));
-  return torque - state.jacobian.transpose() * wrench;
+  const Eigen::LLT<Matrix6> factor(squared);
+  const auto project = [&](const Vector7& vector) -> Vector7 {
+    const Vector6 solution = factor.solve(Vector6(state.jacobian * vector));
+    return vector - state.jacobian.transpose() * solution;
+  };
+  Vector7 spring = gains_.nullspace * (q_nullspace_ - state.q);
+  Vector7 damper = 2.0 * std::sqrt(gains_.nullspace) * project(state.dq);
+  spring[0] *= gains_.joint1_nullspace;
+  damper[0] *= 2.0 * std::sqrt(gains_.joint1_nullspace);
+  return project(spring - damper);
 }
 
 /// Only damps, as far as the velocity is known.

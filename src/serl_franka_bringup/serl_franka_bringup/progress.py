@@ -27,8 +27,9 @@ class Progress:
     events: list[str] = field(default_factory=list)  # deaths, restarts and other news
 
     def add_metrics(self, node: str, values: Mapping[str, float]) -> None:
-        """Newer values of the same names replace older ones."""
-        self.metrics.setdefault(node, {}).update(values)
+        """Newer values of the same names replace older ones; names may begin with the node's."""
+        known = self.metrics.setdefault(node, {})
+        known.update({name.removeprefix(f"{node}/"): value for name, value in values.items()})
 
     def add_status(self, node: str, status: Status) -> None:
         """Replaces what the node said before."""

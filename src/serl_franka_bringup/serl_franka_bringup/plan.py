@@ -1,0 +1,51 @@
+"""From a task's name and a user's arguments to the nodes and the directory of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from serl_franka_bringup import graph
+from serl_franka_bringup.graph import Arguments, Node
+from serl_franka_bringup.run_directory import demonstrations_path, run_path
+from serl_franka_bringup.task import TaskFile, find_task_file, load_task
+
+# What may differ between two runs of the same directory: where, how long, which part.
+_NOT_CONFIGURATION = dataclasses.asdict(Arguments())
+for _name in ("reward",):
+    del _NOT_CONFIGURATION[_name]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is decided before anything starts."""
+
+    task: TaskFile
+    arguments: Arguments
+    nodes: tuple[Node, ...]
+    directory: Path
+
+
+def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
+    """The plan for `task` (a name or a YAML file) with `name:=value` arguments.
+
+    Args:
+      task: e.g. "pcb".
+      pairs: see graph.parse_arguments.
+      root: where runs are kept; the run's directory lies below unless `run_dir` is given.
+    """
+    file = load_task(find_task_file(task), graph.NODES)
+    arguments, overrides = graph.parse_arguments(pairs)
+    neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
+    configuration = graph.configuration(graph.make_graph(file, neutral, overrides, cores=1))
+    directory = run_path(root, file.name, arguments.seed, configuration)
+    arguments = dataclasses.replace(
+        arguments,
+        run_dir=arguments.run_dir or str(directory.absolute()),
+        demonstrations_dir=arguments.demonstrations_dir
+        or str(demonstrations_path(root, file.name).absolute()),
+    )
+    nodes = graph.make_graph(file, arguments, overrides)
+    return Plan(file, arguments, nodes, Path(arguments.run_dir))

@@ -1,0 +1,63 @@
+"""Turns the node graph of a task into launch actions; the graph itself is in graph.py."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch_ros.actions import Node as NodeAction
+
+from launch import Action, LaunchContext
+from serl_franka_bringup import graph, plan
+from serl_franka_bringup.graph import Arguments, Node
+
+
+def task_actions(task: str) -> list[Action]:
+    """Declared arguments and, once their values are known, the nodes of `task`."""
+    declared = [
+        DeclareLaunchArgument(field.name, default_value="", description=field.name)
+        for field in dataclasses.fields(Arguments)
+    ]
+    declared.append(DeclareLaunchArgument("runs", default_value="runs", description="root of runs"))
+    return [*declared, OpaqueFunction(function=_start, kwargs={"task": task})]
+
+
+def _start(context: LaunchContext, task: str) -> list[Action]:
+    """The nodes with the values that the user gave; an unknown argument is an error."""
+    given = {k: v for k, v in context.launch_configurations.items() if v != ""}
+    root = Path(given.pop("runs"))
+    given.pop("ros_namespace", None)
+    planned = plan.make_plan(task, [f"{name}:={value}" for name, value in given.items()], root)
+    actions: list[Action] = [LogInfo(msg=f"run directory {planned.directory}")]
+    for node in planned.nodes:
+        action = node_action(node)
+        actions.append(action)
+        if node.name == graph.JOB_NODE:
+            ended = [EmitEvent(event=Shutdown(reason="the job has ended"))]
+            handler = OnProcessExit(target_action=action, on_exit=ended)
+            actions.append(RegisterEventHandler(handler))
+    return actions
+
+
+def node_action(node: Node) -> NodeAction:
+    """One process of the graph; launch has one fixed delay before a restart, and no limit."""
+    return NodeAction(
+        package=node.package,
+        executable=node.executable,
+        name=node.name,
+        parameters=[dict(node.parameters)],
+        remappings=list(node.remappings),
+        additional_env=dict(node.environment),
+        respawn=node.respawn.limit > 0,
+        respawn_delay=node.respawn.first_delay,
+        output="both",
+    )

@@ -1,0 +1,129 @@
+"""One run of a node graph: processes, monitor and view, from start to the job's end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from serl_franka_bringup.domain import Domain
+from serl_franka_bringup.executable import find_executable
+from serl_franka_bringup.graph import Node
+from serl_franka_bringup.progress import Progress
+from serl_franka_bringup.run_directory import RunDirectory
+from serl_franka_bringup.supervisor import Program, Supervisor
+from serl_franka_bringup.view import open_view
+
+FINAL_PHASES = ("done", "failed")
+LISTEN_PERIOD = 0.1  # [s]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a session ended."""
+
+    how: str  # "done", "failed", "died" (a node, beyond its limit) or "interrupted"
+    reason: str  # one sentence; empty when done
+    progress: Progress
+    wall_s: float  # from the first process to the end of the job
+
+    @property
+    def succeeded(self) -> bool:
+        """The job came to its end."""
+        return self.how == "done"
+
+
+class Interrupts:
+    """Counts Ctrl-C, SIGTERM and SIGHUP instead of dying of them."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before = {number: signal.getsignal(number) for number in self.SIGNALS}
+
+    def __enter__(self) -> Interrupts:
+        for number in self.SIGNALS:
+            signal.signal(number, self._count)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _count(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+
+
+def make_programs(nodes: Sequence[Node], directory: RunDirectory) -> list[Program]:
+    """The processes of a graph; writes each node's parameter file."""
+    programs = []
+    for node in nodes:
+        path = directory.write_parameters(node.name, node.parameters)
+        command = [str(find_executable(node.package, node.executable)), "--ros-args"]
+        command += ["-r", f"__node:={node.name}", "--params-file", str(path)]
+        for source, target in node.remappings:
+            command += ["-r", f"{source}:={target}"]
+        programs.append(Program(node.name, tuple(command), node.environment, node.respawn))
+    return programs
+
+
+def run_session(
+    nodes: Sequence[Node],
+    directory: RunDirectory,
+    say: Callable[[str], None] = print,
+    job_node: str = "actor",
+) -> Ending:
+    """Runs the graph until `job_node` says done or failed, a node stays dead, or Ctrl-C."""
+    from serl_franka_bringup.ros_monitor import Monitor
+
+    domain = Domain(directory.path)
+    progress = Progress(time.monotonic())
+    chosen = "chosen for this run" if domain.chosen_here else "from the environment"
+    say(f"ROS_DOMAIN_ID {domain.id} ({chosen})")
+    programs = make_programs(nodes, directory)
+    environment = {"ROS_DOMAIN_ID": str(domain.id)}
+    supervisor = Supervisor(programs, directory.path / "logs", environment)
+    try:
+        with Interrupts() as interrupts, Monitor(progress, domain.id) as monitor:
+            with supervisor, open_view(progress, sys.stdout) as view:
+                supervisor.start()
+                ending = _follow(supervisor, monitor, progress, view, interrupts, job_node)
+                view.say("stopping")
+                supervisor.stop(hurry=lambda: interrupts.count > 1)
+    finally:
+        domain.close()
+    return ending
+
+
+def _follow(supervisor, monitor, progress, view, interrupts, job_node) -> Ending:
+    """The loop of a session."""
+    while True:
+        monitor.listen(LISTEN_PERIOD)
+        how, reason = "", ""
+        for death in supervisor.poll():
+            view.say(str(death))
+            if progress.phase(job_node) != "done":
+                for line in death.last_lines if death.code else ():
+                    view.say(f"  {death.name} | {line}")
+                if death.restart_in is None:
+                    how, reason = "died", str(death)
+        if progress.phase(job_node) in FINAL_PHASES:
+            how, reason = progress.phase(job_node), progress.statuses[job_node].detail
+        if interrupts.count:
+            how, reason = "interrupted", "stopped by the user"
+        if how:
+            wall = time.monotonic() - progress.started_at
+            return Ending(how, "" if how == "done" else reason, progress, wall)
+        view.update()
+
+
+def read_tail(path: Path, count: int = 20) -> list[str]:
+    """The last lines of a text file; empty if there is none."""
+    if not path.exists():
+        return []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]

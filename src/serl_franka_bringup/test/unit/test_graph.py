@@ -1,0 +1,130 @@
+"""The graph of a task: projection, overrides, roles, and errors that name file and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from serl_franka_bringup import graph, plan
+from serl_franka_bringup.config import ConfigError
+from serl_franka_bringup.projection import BOX_MARGIN
+from serl_franka_bringup.task import load_task
+
+PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
+
+
+def write_task(tmp_path: Path, **changes) -> Path:
+    content = yaml.safe_load(PCB.read_text())
+    content.update(changes)
+    path = tmp_path / "pcb.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def parameters(path: Path = PCB, *pairs: str) -> dict:
+    arguments, overrides = graph.parse_arguments(pairs)
+    nodes = graph.make_graph(load_task(path, graph.NODES), arguments, overrides)
+    return graph.configuration(nodes)
+
+
+def test_one_figure_reaches_every_node_that_needs_it():
+    by_node = parameters()
+    target = [0.5669, 0.0021, 0.0536]
+    assert by_node["sim"]["scene.target_position"] == target
+    assert by_node["expert"]["expert.target_position"] == target
+    assert by_node["actor"]["task.target_position"] == target
+
+
+def test_the_controllers_box_holds_the_environments():
+    by_node = parameters()
+    inner, outer = by_node["actor"], by_node["sim"]
+    for axis, margin in enumerate(BOX_MARGIN):
+        assert margin > 0
+        lower = inner["task.box_lower"][axis] - margin
+        assert outer["compliance.box_lower"][axis] == pytest.approx(lower)
+        upper = inner["task.box_upper"][axis] + margin
+        assert outer["compliance.box_upper"][axis] == pytest.approx(upper)
+
+
+def test_the_command_line_wins_over_the_file_and_the_file_over_the_projection(tmp_path):
+    path = write_task(tmp_path, sim={"scene": {"clearance": 0.00025, "friction": 0.2}})
+    assert parameters(path)["sim"]["scene.clearance"] == 0.00025
+    changed = parameters(path, "sim.scene.clearance:=0.001")["sim"]
+    assert (changed["scene.clearance"], changed["scene.friction"]) == (0.001, 0.2)
+
+
+def test_an_unknown_key_in_the_task_names_file_and_key(tmp_path):
+    task = yaml.safe_load(PCB.read_text())["task"] | {"clearence": 0.001}
+    with pytest.raises(ConfigError, match=r"pcb\.yaml: task\.clearence: unknown key; known: "):
+        parameters(write_task(tmp_path, task=task))
+
+
+def test_an_unknown_node_names_file_and_key(tmp_path):
+    with pytest.raises(ConfigError, match=r"pcb\.yaml: learnr: unknown key; known: task, sim"):
+        parameters(write_task(tmp_path, learnr={"utd_ratio": 4}))
+
+
+def test_a_wrong_number_of_values_is_told(tmp_path):
+    task = yaml.safe_load(PCB.read_text())["task"] | {"threshold": [0.003, 0.1]}
+    with pytest.raises(ConfigError, match=r"task\.threshold: expected 6 numbers, got 2"):
+        parameters(write_task(tmp_path, task=task))
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("sed:=1", "unknown argument 'sed'"),
+        ("lerner.utd_ratio:=4", "unknown argument 'lerner.utd_ratio'"),
+        ("seed=1", "not of the form name:=value"),
+        ("seed:=one", "arguments.seed: expected int"),
+        ("seed:=-1", "seed -1 is below 0"),
+        ("reward:=dense", "reward 'dense' is not sparse"),
+        ("roles:=both", "roles 'both' is not all or robot or learner"),
+        ("until:=95", "until 95.0 is above 1"),
+    ],
+)
+def test_arguments_are_checked(pair, message):
+    with pytest.raises(ConfigError) as error:
+        graph.parse_arguments([pair])
+    assert message in str(error.value)
+
+
+def test_roles_split_the_graph_and_lose_nothing():
+    def names(roles: str) -> set[str]:
+        return set(parameters(PCB, f"roles:={roles}"))
+
+    assert names("robot") | names("learner") == names("all") == set(graph.NODES)
+    assert not names("robot") & names("learner")
+
+
+def test_nothing_but_plain_values_reaches_a_parameter_file():
+    def is_plain(value) -> bool:
+        if isinstance(value, list):
+            return len({type(item) for item in value}) == 1 and all(map(is_plain, value))
+        return isinstance(value, (bool, int, float, str))
+
+    for node, values in parameters().items():
+        for name, value in values.items():
+            assert is_plain(value), f"{node}.{name}: {value!r}"
+
+
+def test_a_run_is_resumed_with_other_stop_criteria_and_is_another_with_other_parameters(tmp_path):
+    def directory(*pairs: str) -> Path:
+        return plan.make_plan(str(PCB), pairs, tmp_path).directory
+
+    first = directory("seed:=1")
+    assert directory("seed:=1", "minutes:=5", "max_steps:=100", "roles:=robot") == first
+    assert directory("seed:=2") != first
+    assert directory("seed:=1", "learner.utd_ratio:=8") != first
+    assert directory("run_dir:=/somewhere") == Path("/somewhere")
+
+
+def test_small_machines_keep_the_threads_of_learner_and_actor_apart():
+    task = load_task(PCB, graph.NODES)
+    for cores in (2, 64):
+        nodes = {n.name: n for n in graph.make_graph(task, graph.Arguments(), cores=cores)}
+        assert "multi_thread_eigen=false" in nodes["actor"].environment["XLA_FLAGS"]
+        assert nodes["actor"].environment["JAX_PLATFORMS"] == "cpu"
+        assert ("XLA_FLAGS" in nodes["learner"].environment) == (cores == 2)

@@ -1,0 +1,241 @@
+"""What the actor does from start to end: demonstrations, warm-up, training, evaluation, done."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from serl_actor.evaluation import Evaluation, summarise
+from serl_actor.policy_source import Snapshot
+from serl_actor.rollout import Driver, Episode
+
+RECENT = 20
+"""Episodes that the running success rate is taken over."""
+
+
+class Phase(Enum):
+    """Where the job is."""
+
+    STARTING = "starting"
+    DEMONSTRATIONS = "demonstrations"
+    WARM_UP = "warm-up"
+    TRAINING = "training"
+    EVALUATION = "evaluation"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class JobConfig:
+    """What is done, and when it ends.
+
+    Attributes:
+      kind: "train" for the whole job, "evaluate" for its last part with what the learner serves.
+      demonstrations: successful ones the learner shall hold before training.
+      demonstration_attempts: episodes after which a failing operator ends the job.
+      warm_up_steps: random steps before the policy acts.
+      max_env_steps: training ends after so many online steps.
+      minutes: training ends after this wall time; None: no limit.
+      until: training ends when so much of the last 20 episodes succeeded; None: no such rule.
+      evaluation_episodes: for each of deterministic and sampled.
+      evaluation_seed: of the first start pose; the same for every policy that is compared.
+      policy: whose result is the job's: "sampled" or "deterministic".
+    """
+
+    kind: str = "train"
+    demonstrations: int = 20
+    demonstration_attempts: int = 200
+    warm_up_steps: int = 0
+    max_env_steps: int = 5000
+    minutes: float | None = None
+    until: float | None = None
+    evaluation_episodes: int = 50
+    evaluation_seed: int = 10_000
+    policy: str = "sampled"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("train", "evaluate"):
+            raise ValueError(f"kind {self.kind!r} is not 'train' or 'evaluate'")
+        if self.policy not in ("sampled", "deterministic"):
+            raise ValueError(f"policy {self.policy!r} is not 'sampled' or 'deterministic'")
+        if self.until is not None and not 0.0 <= self.until <= 1.0:
+            raise ValueError(f"until is {self.until}, expected a rate in 0 .. 1")
+        for name in ("demonstrations", "warm_up_steps", "max_env_steps", "evaluation_episodes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected at least 0")
+
+
+class Cancelled(Exception):
+    """The job was told to stop."""
+
+
+class JobFailed(RuntimeError):
+    """The job cannot go on; the message says why."""
+
+
+class Crew(Protocol):
+    """What the job commands. All calls block and raise Cancelled when the job is told to stop."""
+
+    def say(self, phase: Phase, driver: str = "", detail: str = "") -> None:
+        """Tells people what goes on."""
+        ...
+
+    def demonstrations(self) -> int:
+        """Successful demonstrations the learner holds; waits until it is there."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """The newest policy; waits for one."""
+        ...
+
+    def settle(self) -> None:
+        """Waits until the learner has every record."""
+        ...
+
+    def operator(self) -> Driver:
+        """Demonstrates."""
+        ...
+
+    def random(self) -> Driver:
+        """Acts by chance."""
+        ...
+
+    def policy(self) -> Driver:
+        """Acts with the newest policy, sampled."""
+        ...
+
+    def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
+        """Acts with one fixed policy."""
+        ...
+
+    def run(self, driver: Driver, seed: int | None = None) -> Episode:
+        """One episode."""
+        ...
+
+    def keep_best(self, snapshot: Snapshot) -> None:
+        """Has the learner keep this version for evaluation."""
+        ...
+
+    def progress(self, training: Training) -> None:
+        """Hears of every finished training episode."""
+        ...
+
+
+@dataclass
+class Training:
+    """Counts of the training so far."""
+
+    env_steps: int = 0
+    episodes: int = 0
+    best_success: float = -1.0
+    best: Snapshot | None = None
+
+    def __post_init__(self) -> None:
+        self.recent: deque[Episode] = deque(maxlen=RECENT)
+
+    def add(self, episode: Episode) -> None:
+        """One more episode."""
+        self.env_steps += episode.steps
+        self.episodes += 1
+        self.recent.append(episode)
+
+    @property
+    def success(self) -> float:
+        """Share of the last 20 episodes that succeeded."""
+        return sum(e.success for e in self.recent) / max(len(self.recent), 1)
+
+
+class Job:
+    """Runs the phases in order and returns the result."""
+
+    def __init__(self, config: JobConfig, crew: Crew, clock: Callable[[], float]) -> None:
+        self._config = config
+        self._crew = crew
+        self._clock = clock
+        self.training = Training()
+
+    def run(self) -> dict[str, object]:
+        """The whole job.
+
+        Raises:
+          Cancelled, JobFailed.
+        """
+        began = self._clock()
+        self._crew.say(Phase.STARTING)
+        if self._config.kind == "train":
+            self._demonstrate()
+            self._warm_up()
+            self._train()
+            self._crew.settle()
+        snapshot = self.training.best or self._crew.snapshot()
+        result = self._evaluate(snapshot)
+        return {
+            **result,
+            "episodes": self.training.episodes,
+            "env_steps": self.training.env_steps,
+            "updates": snapshot.learner_step,
+            "policy_version": snapshot.version,
+            "wall_s": round(self._clock() - began, 2),
+        }
+
+    def _demonstrate(self) -> None:
+        attempts = 0
+        wanted = self._config.demonstrations
+        while (held := self._crew.demonstrations()) < wanted:
+            if attempts >= self._config.demonstration_attempts:
+                raise JobFailed(f"{held} of {wanted} demonstrations after {attempts} attempts")
+            self._crew.say(Phase.DEMONSTRATIONS, "operator", f"{held} of {wanted} recorded")
+            self._crew.run(self._crew.operator())
+            self._crew.settle()
+            attempts += 1
+
+    def _warm_up(self) -> None:
+        while self.training.env_steps < self._config.warm_up_steps:
+            self._crew.say(Phase.WARM_UP, "random")
+            self.training.add(self._crew.run(self._crew.random()))
+            self._crew.progress(self.training)
+
+    def _train(self) -> None:
+        began = self._clock()
+        driver = self._crew.policy()
+        while not self._finished(began):
+            self._crew.say(Phase.TRAINING, "policy")
+            self.training.add(self._crew.run(driver))
+            self._keep_best()
+            self._crew.progress(self.training)
+
+    def _finished(self, began: float) -> bool:
+        config, training = self._config, self.training
+        minutes = (self._clock() - began) / 60.0
+        return (
+            training.env_steps >= config.max_env_steps
+            or (config.minutes is not None and minutes >= config.minutes)
+            or (
+                config.until is not None
+                and len(training.recent) == RECENT
+                and training.success >= config.until
+            )
+        )
+
+    def _keep_best(self) -> None:
+        """The newest policy with the best recent success so far."""
+        training = self.training
+        if training.success >= training.best_success:
+            training.best_success = training.success
+            training.best = self._crew.snapshot()
+            self._crew.keep_best(training.best)
+
+    def _evaluate(self, snapshot: Snapshot) -> dict[str, object]:
+        evaluations: dict[str, Evaluation] = {}
+        for name in ("deterministic", "sampled"):
+            driver = self._crew.evaluated(snapshot, name == "deterministic")
+            episodes: list[Episode] = []
+            for index in range(self._config.evaluation_episodes):
+                solved = sum(e.success for e in episodes)
+                self._crew.say(Phase.EVALUATION, f"{name} policy", f"{solved} of {index} solved")
+                episodes.append(self._crew.run(driver, self._config.evaluation_seed + index))
+            evaluations[name] = Evaluation.of(episodes)
+        return summarise(evaluations, self._config.policy)

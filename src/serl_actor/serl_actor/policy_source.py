@@ -1,0 +1,75 @@
+"""The newest policy parameters, swapped in between two control steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from serl_learner.params_codec import EncodedParams, ParamsError, decode
+from serl_learner.policy import Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Parameters of one published version."""
+
+    version: int
+    learner_step: int
+    params: Any
+    received_at: float  # on the clock of the source [s]
+    encoded: EncodedParams
+
+
+class PolicySource:
+    """Two buffers: `offer` fills one at any time, `swap` takes it between steps.
+
+    Versions only grow; an older or equal one is ignored. Parameters that are corrupt or of
+    another layout are refused and counted.
+    """
+
+    def __init__(self, policy: Policy, clock: Callable[[], float]) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: Snapshot | None = None
+        self._current: Snapshot | None = None
+        self.refused = 0
+
+    @property
+    def current(self) -> Snapshot | None:
+        """What the actor acts with; None before any arrived."""
+        return self._current
+
+    def offer(self, encoded: EncodedParams) -> bool:
+        """Takes in published parameters; from any thread. False: nothing newer.
+
+        Raises:
+          ParamsError: corrupt or of another layout; counted in `refused`.
+        """
+        newest = self._pending or self._current
+        if newest is not None and encoded.version <= newest.version:
+            return False
+        try:
+            params = decode(encoded, self._policy.template, self._policy.layout_hash)
+        except ParamsError:
+            self.refused += 1
+            raise
+        snapshot = Snapshot(
+            encoded.version, encoded.learner_step, params, self._clock(), encoded
+        )
+        with self._lock:
+            self._pending = snapshot
+        return True
+
+    def swap(self) -> Snapshot | None:
+        """Makes the newest parameters current; call between two steps."""
+        with self._lock:
+            if self._pending is not None:
+                self._current, self._pending = self._pending, None
+        return self._current
+
+    def age(self) -> float | None:
+        """Seconds since the current parameters arrived; None before any."""
+        return None if self._current is None else self._clock() - self._current.received_at

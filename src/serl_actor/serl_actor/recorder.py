@@ -1,0 +1,80 @@
+"""Turns the steps of episodes into numbered records, as in RLDS, and hands them to a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from serl_learner.types import Record, Source
+
+Observation = Mapping[str, np.ndarray]
+Sink = Callable[[Record], None]
+
+
+class Recorder:
+    """Counts records, episodes and steps of one session; `sink` takes each record.
+
+    The sink may block: in lockstep it waits for the learner's credit, which is how the
+    update-to-data ratio is kept.
+    """
+
+    def __init__(self, session: bytes, actor_id: str, sink: Sink) -> None:
+        self.session = session
+        self.actor_id = actor_id
+        self._sink = sink
+        self._seq = 0
+        self._episode = -1
+        self._step = 0
+        self._source = Source.POLICY
+        self._version = 0
+
+    def begin(self) -> None:
+        """A new episode."""
+        self._episode += 1
+        self._step = 0
+
+    def step(
+        self,
+        observation: Observation,
+        action: np.ndarray,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        source: Source,
+        policy_version: int,
+        stamp_ns: int,
+    ) -> None:
+        """One executed step: o_t, a_t as executed [A], r_t and its flags."""
+        self._source, self._version = source, policy_version
+        self._put(
+            observation,
+            stamp_ns,
+            action=action,
+            reward=reward,
+            terminated=terminated,
+            truncated=truncated,
+        )
+        self._step += 1
+
+    def end(self, observation: Observation, success: bool, aborted: bool, stamp_ns: int) -> None:
+        """The final observation of the episode, a record of its own."""
+        self._put(
+            observation, stamp_ns, action=None, last=True, success=success, aborted=aborted
+        )
+
+    def _put(self, observation: Observation, stamp_ns: int, **fields: object) -> None:
+        record = Record(
+            session=self.session,
+            seq=self._seq,
+            episode=self._episode,
+            step=self._step,
+            observation=observation,
+            source=self._source,
+            policy_version=self._version,
+            stamp_ns=stamp_ns,
+            actor_id=self.actor_id,
+            **fields,  # type: ignore[arg-type]
+        )
+        self._seq += 1
+        self._sink(record)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from serl_controllers.geometry import Array, Pose
 from serl_actor.workspace import Workspace
+from serl_controllers.geometry import Array, Pose
 
 
 @dataclass(frozen=True)

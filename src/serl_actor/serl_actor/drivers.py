@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import jax
 import numpy as np
 
-from serl_controllers.arm import ArmState
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.robot_client import RobotClient, StaleState
 from serl_actor.rollout import Choice
+from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
 from serl_learner.types import Source
 
@@ -50,9 +50,7 @@ class PolicyDriver:
 class EvaluationDriver:
     """One fixed version of the policy, deterministic or sampled."""
 
-    def __init__(
-        self, policy: Policy, snapshot: Snapshot, deterministic: bool, seed: int
-    ) -> None:
+    def __init__(self, policy: Policy, snapshot: Snapshot, deterministic: bool, seed: int) -> None:
         self._policy = policy
         self._snapshot = snapshot
         self._deterministic = deterministic

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from serl_controllers.arm import ArmMode, ArmState, ArmTarget
-from serl_controllers.geometry import Array
 from serl_actor.action import ActionScale, executable
 from serl_actor.intervention import Intervention
 from serl_actor.observation import KEYS, ObservationScale, observe
-from serl_actor.robot_client import ArmFault, RobotClient
+from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
 from serl_actor.workspace import Workspace
+from serl_controllers.arm import ArmMode, ArmState, ArmTarget
+from serl_controllers.geometry import Array
 from serl_learner.types import Source
+
+logger = logging.getLogger(__name__)
 
 BROKEN_MODES = (ArmMode.REFLEX, ArmMode.FAULT, ArmMode.IDLE)
 
@@ -42,13 +46,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.episode_seed = 0
         self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
-        self._workspace = Workspace(
-            task.target, np.array(task.box_lower), np.array(task.box_upper)
-        )
+        self._workspace = Workspace(task.target, np.array(task.box_lower), np.array(task.box_upper))
         self._state: ArmState | None = None
         self._steps = 0
         box = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
-        self.observation_space = gymnasium.spaces.Dict({key: box for key in KEYS})
+        self.observation_space = gymnasium.spaces.Dict(dict.fromkeys(KEYS, box))
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
     @property
@@ -68,8 +70,8 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         super().reset(seed=seed)
         self.episode_seed = int(self.np_random.integers(2**31))
         start = self.task.draw_start(self.np_random)
-        self._accept(self.robot.reset(start, self.episode_seed))
         self._steps = 0
+        self._move(lambda: self.robot.reset(start, self.episode_seed))
         return self._observe(), {"state": self.state}
 
     def step(
@@ -90,7 +92,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             source = Source.INTERVENTION
             action = intervention.action(self._state.tcp_pose)
         action = np.asarray(action, dtype=np.float64)
-        executed = self._execute(action) if np.all(np.isfinite(action)) else self._refuse()
+        executed = self._execute(action) if np.all(np.isfinite(action)) else self._refuse(action)
         self._steps += 1
         success = self.task.is_solved(self.state.tcp_pose)
         truncated = not success and self._steps >= self.task.episode_steps
@@ -115,19 +117,33 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         target, executed = executable(
             action, self.state.tcp_pose, self._action_scale, self._workspace
         )
-        self._accept(self.robot.step(ArmTarget(target)))
+        self._move(lambda: self.robot.step(ArmTarget(target)))
         return executed.astype(np.float32)
 
-    def _refuse(self) -> None:
+    def _refuse(self, action: Array) -> None:
         self.refused_actions += 1
+        if self.refused_actions & (self.refused_actions - 1) == 0:  # the 1st, 2nd, 4th, 8th, ...
+            logger.warning(
+                "action %s is not finite: the arm keeps its pose (%d such actions so far)",
+                action.tolist(),
+                self.refused_actions,
+            )
         held = self._workspace.clip(self.state.tcp_pose)
-        self._accept(self.robot.step(ArmTarget(held)))
+        self._move(lambda: self.robot.step(ArmTarget(held)))
 
-    def _accept(self, state: ArmState) -> None:
-        self._state = state
-        if state.mode in BROKEN_MODES:
+    def _move(self, ask: Callable[[], ArmState]) -> None:
+        """Takes over the state that `ask` returns; without a good one the arm holds."""
+        self._state = None
+        try:
+            state = ask()
+            if state.mode in BROKEN_MODES:
+                raise ArmFault(
+                    f"the arm is in mode {state.mode.name}", "arm/recover, when it is safe"
+                )
+        except RobotError:
             self.robot.hold()
-            raise ArmFault(f"the arm is in mode {state.mode.name}; call arm/recover when it is safe")
+            raise
+        self._state = state
 
     def _observe(self) -> dict[str, np.ndarray]:
         return observe(self.state, self.task.target, self._observation_scale)

@@ -9,6 +9,7 @@ import numpy as np
 from serl_controllers.geometry import Array, Pose
 
 TCP_FRAME = "tcp"
+BASE_FRAME = "base"
 
 
 class UnknownFrame(ValueError):
@@ -23,7 +24,7 @@ class Intervention:
       state_stamp_ns: stamp of the arm state that it answers [ns].
       active: the operator drives.
       twist: translation and rotation [6], scaled so that 1 is an action of 1.
-      frame_id: frame of the twist: "tcp" or the arm's base frame.
+      frame_id: frame of the twist: TCP_FRAME or BASE_FRAME.
       gripper: -1 close .. +1 open, 0 as it is.
       buttons: names of the pressed buttons.
       device: who speaks.
@@ -37,20 +38,24 @@ class Intervention:
     buttons: tuple[str, ...] = ()
     device: str = ""
 
-    def action(self, tcp_pose: Pose, base_frame: str = "base") -> Array:
+    def action(self, tcp_pose: Pose) -> Array:
         """The action [6] in [-1, 1] in the tcp frame that the operator means.
 
         Translation and rotation are turned separately, by blockdiag(R, R): one never leaks into
-        the other (D1). Clipped after turning, so what is stored never exceeds 1.
+        the other (D1). Clipped after turning, so what is stored never exceeds 1. Values that are
+        not finite stay so: the environment refuses them.
+
+        Raises:
+          UnknownFrame: the twist is in neither of the two frames.
         """
         if self.frame_id == TCP_FRAME:
             twist = self.twist
-        elif self.frame_id == base_frame:
+        elif self.frame_id == BASE_FRAME:
             to_tcp = tcp_pose.inverse()
             twist = np.concatenate((to_tcp.rotate(self.twist[:3]), to_tcp.rotate(self.twist[3:])))
         else:
             raise UnknownFrame(
                 f"intervention of {self.device!r} is in frame {self.frame_id!r}, expected "
-                f"{TCP_FRAME!r} or {base_frame!r}"
+                f"{TCP_FRAME!r} or {BASE_FRAME!r}"
             )
         return np.clip(twist, -1.0, 1.0)

@@ -1,12 +1,14 @@
 """The observation: one table of keys, units, frames and scales, and its values from a state.
 
-| key | shape | content | frame | scale |
-|---|---|---|---|---|
-| state/tcp_pose | 6 | tool position and rotation vector | fixture | 0.05 m, 0.35 rad |
-| state/tcp_fine | 6 | the same, saturating: resolves the last millimetres | fixture | tanh of 3 mm, 0.05 rad |
-| state/tcp_twist | 6 | tool velocity | fixture | 0.1 m/s, 0.5 rad/s |
-| state/wrench | 6 | filtered external force and torque at the tool, saturating | fixture | tanh of 10 N, 0.5 N m |
-| state/target_offset | 6 | filtered target of the law minus measured pose | fixture | 0.005 m, 0.05 rad |
+| key | shape | content | scale |
+|---|---|---|---|
+| state/tcp_pose | 6 | tool position and rotation vector | 0.05 m, 0.35 rad |
+| state/tcp_fine | 6 | the same, saturating: for the last millimetres | tanh of 3 mm, 0.05 rad |
+| state/tcp_twist | 6 | tool velocity | 0.1 m/s, 0.5 rad/s |
+| state/wrench | 6 | filtered external force and torque on the tool | tanh of 10 N, 0.5 N m |
+| state/target_offset | 6 | filtered target of the law minus measured pose | 0.005 m, 0.05 rad |
+
+Everything is in the fixture's frame; translation first, then rotation.
 
 All float32. Without cameras the pose is given in the fixture's frame: relative to a random start
 it would say nothing about the socket.

@@ -56,9 +56,7 @@ class PolicySource:
         except ParamsError:
             self.refused += 1
             raise
-        snapshot = Snapshot(
-            encoded.version, encoded.learner_step, params, self._clock(), encoded
-        )
+        snapshot = Snapshot(encoded.version, encoded.learner_step, params, self._clock(), encoded)
         with self._lock:
             self._pending = snapshot
         return True

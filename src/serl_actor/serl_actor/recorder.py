@@ -59,9 +59,7 @@ class Recorder:
 
     def end(self, observation: Observation, success: bool, aborted: bool, stamp_ns: int) -> None:
         """The final observation of the episode, a record of its own."""
-        self._put(
-            observation, stamp_ns, action=None, last=True, success=success, aborted=aborted
-        )
+        self._put(observation, stamp_ns, action=None, last=True, success=success, aborted=aborted)
 
     def _put(self, observation: Observation, stamp_ns: int, **fields: object) -> None:
         record = Record(

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from serl_actor.intervention import Intervention
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
-from serl_actor.intervention import Intervention
 
 
 class RobotError(RuntimeError):
-    """The robot cannot go on with the episode; the arm holds."""
+    """The robot cannot go on with the episode; the arm holds.
+
+    Attributes:
+      waiting_for: what must happen before it is worth trying again, for a person.
+    """
+
+    def __init__(self, message: str, waiting_for: str = "the arm") -> None:
+        super().__init__(message)
+        self.waiting_for = waiting_for
 
 
 class StaleState(RobotError):
@@ -19,6 +27,18 @@ class StaleState(RobotError):
 
 class ArmFault(RobotError):
     """The arm is in REFLEX or FAULT and waits for a person to recover it."""
+
+
+class CommandRefused(RobotError):
+    """The arm did not take a command: it said so, or more than one node commands it."""
+
+
+class ResetRefused(RobotError):
+    """The start pose cannot be reached; another one may be."""
+
+
+class Interrupted(RobotError):
+    """The program is being stopped."""
 
 
 class RobotClient(Protocol):

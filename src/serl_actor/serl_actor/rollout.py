@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from serl_controllers.arm import ArmState
-from serl_controllers.geometry import Array
 from serl_actor.environment import Environment
 from serl_actor.intervention import Intervention
 from serl_actor.recorder import Recorder
 from serl_actor.robot_client import RobotError
+from serl_controllers.arm import ArmState
+from serl_controllers.geometry import Array
 from serl_learner.types import Source
 
 Observation = Mapping[str, np.ndarray]

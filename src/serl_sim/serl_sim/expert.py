@@ -47,8 +47,8 @@ class ExpertConfig:
     translation_scale: float = 0.01
     rotation_scale: float = 0.06
     hover: Range = (0.003, 0.012)
-    speed: Range = (0.35, 0.7)
-    push: Range = (0.2, 0.45)
+    speed: Range = (0.45, 0.85)
+    push: Range = (0.3, 0.5)
     turn: float = 0.6
     look_error: float = 0.0007
     yaw_error: float = 0.02

@@ -18,7 +18,7 @@ from serl_controllers.ros_parameters import ParameterError, declare_from, refuse
 from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_interfaces.msg import Intervention, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
-from serl_sim.ros_status import StatusPublisher
+from serl_controllers.ros_status import StatusPublisher
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""

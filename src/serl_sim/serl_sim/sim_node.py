@@ -30,7 +30,7 @@ from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig, SceneError
-from serl_sim.ros_status import StatusPublisher
+from serl_controllers.ros_status import StatusPublisher
 from serl_sim.simulation import Simulation
 
 METRICS_PERIOD = 5.0

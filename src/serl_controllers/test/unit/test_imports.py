@@ -8,6 +8,7 @@ import pathlib
 import pytest
 
 import serl_controllers
+from serl_controllers import _binding
 
 SOURCES = sorted(pathlib.Path(serl_controllers.__file__).parent.glob("*.py"))
 ROS = {"rclpy", "rcl_interfaces", "builtin_interfaces", "geometry_msgs", "std_msgs"}
@@ -37,3 +38,13 @@ def test_values_need_neither_the_compiled_module_nor_mujoco():
     assert len(plain) == 3
     top = [n for p in plain for n in ast.parse(p.read_text()).body if isinstance(n, ast.Import)]
     assert not {alias.name for node in top for alias in node.names} & {"mujoco"}
+
+
+def test_the_stub_names_what_the_compiled_module_has():
+    stub = pathlib.Path(serl_controllers.__file__).with_name("_binding.pyi")
+    tree = ast.parse(stub.read_text())
+    arm = next(n for n in tree.body if isinstance(n, ast.ClassDef))
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    assert functions | {arm.name} == {n for n in vars(_binding) if not n.startswith("__")}
+    methods = {n.name for n in arm.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
+    assert methods == {n for n in vars(_binding.SimulatedArm) if not n.startswith("__")}

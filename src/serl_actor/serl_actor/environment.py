@@ -72,7 +72,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         start = self.task.draw_start(self.np_random)
         self._steps = 0
         self._move(lambda: self.robot.reset(start, self.episode_seed))
-        return self._observe(), {"state": self.state}
+        return self._observe(), {}
 
     def step(
         self, action: Array, intervention: Intervention | None = None
@@ -101,7 +101,6 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             "source": source,
             "success": success,
             "refused": executed is None,
-            "state": self.state,
         }
         return self._observe(), float(success), success, truncated, info
 

@@ -19,23 +19,23 @@ PERIOD_NS = 100_000_000
 
 def make_state(pose: Pose, stamp_ns: int = 0, command_seq: int = 0, **fields: object) -> ArmState:
     """A state at rest at `pose`."""
-    values: dict[str, object] = dict(
-        stamp_ns=stamp_ns,
-        command_seq=command_seq,
-        tcp_pose=pose,
-        tcp_twist=np.zeros(6),
-        wrench=np.zeros(6),
-        q=np.zeros(7),
-        dq=np.zeros(7),
-        tau_ext=np.zeros(7),
-        gripper=0.0,
-        mode=ArmMode.IMPEDANCE,
-        commanded_pose=pose,
-        error_clipped=np.zeros(6, bool),
-        target_clipped=False,
-        torque_saturated=False,
-        rejected_commands=0,
-    )
+    values: dict[str, object] = {
+        "stamp_ns": stamp_ns,
+        "command_seq": command_seq,
+        "tcp_pose": pose,
+        "tcp_twist": np.zeros(6),
+        "wrench": np.zeros(6),
+        "q": np.zeros(7),
+        "dq": np.zeros(7),
+        "tau_ext": np.zeros(7),
+        "gripper": 0.0,
+        "mode": ArmMode.IMPEDANCE,
+        "commanded_pose": pose,
+        "error_clipped": np.zeros(6, bool),
+        "target_clipped": False,
+        "torque_saturated": False,
+        "rejected_commands": 0,
+    }
     return ArmState(**{**values, **fields})  # type: ignore[arg-type]
 
 

@@ -111,5 +111,5 @@ def test_case_12_an_intervention_beyond_one_is_clipped(tcp, twist):
 
 
 def test_an_unknown_frame_is_named():
-    with pytest.raises(UnknownFrame, match="'camera'.*'tcp' or 'base'"):
+    with pytest.raises(UnknownFrame, match=r"'camera', expected 'tcp' or 'base'"):
         Intervention(0, True, np.zeros(6), "camera").action(Pose.identity())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
@@ -57,6 +58,9 @@ class Learner:
         self.demonstrations = 0
         self.prior_transitions = 0
         self._segments = SegmentJoiner()
+        self._update: Any = partial(
+            update_high_utd, utd_ratio=config.utd_ratio, batch_size=config.batch_size
+        )
 
     @property
     def updates(self) -> int:
@@ -98,11 +102,20 @@ class Learner:
         """Does one block if it is due and returns its metrics; None if nothing is due."""
         if self.blocks_due < 1:
             return None
-        self.agent, metrics = update_high_utd(
-            self.agent, self.prior, self.online, self.config.utd_ratio, self.config.batch_size
-        )
+        self.agent, metrics = self._update(self.agent, self.prior, self.online)
         self.blocks += 1
         return {name: float(value) for name, value in metrics.items()}
+
+    def compile(self) -> None:
+        """Compiles the update ahead of the first block: seconds, in any thread, while another
+        one adds records."""
+        shapes = jax.tree.map(  # of a donated buffer, too, the shape can be read
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype),
+            (self.agent, self.prior, self.online),
+        )
+        self._update = update_high_utd.lower(
+            *shapes, utd_ratio=self.config.utd_ratio, batch_size=self.config.batch_size
+        ).compile()
 
     def allowed_steps(self) -> int:
         """Online steps that actors may have made in all before the next block is done."""

@@ -64,5 +64,3 @@ def layout_hash(params: Any, spec: ObservationSpec, config: SACConfig) -> str:
 
 def _batched(observation: Observation) -> Observation:
     return jax.tree.map(lambda leaf: leaf[None], dict(observation))
-
-

@@ -123,7 +123,9 @@ class SACAgent(flax.struct.PyTreeNode):
             return losses.critic_loss(q, target), q
 
         (value, q), gradient = jax.value_and_grad(loss, has_aux=True)(self.critic)
-        critic, optimizer = _step(config.learning_rate, gradient, self.critic_optimizer, self.critic)
+        critic, optimizer = _step(
+            config.learning_rate, gradient, self.critic_optimizer, self.critic
+        )
         target_critic = optax.incremental_update(critic, self.target_critic, config.polyak)
         metrics = {
             "critic_loss": value,
@@ -171,9 +173,7 @@ class SACAgent(flax.struct.PyTreeNode):
         agent = self.replace(temperature=temperature, temperature_optimizer=optimizer)
         return agent, metrics | {"temperature": self.temperature_value()}
 
-    def _sample(
-        self, params: Any, state: jax.Array, key: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
+    def _sample(self, params: Any, state: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         network = policy_network(self.action_dim, self.config)
         return tanh_gaussian.sample(key, *network.apply({"params": params}, state))
 

@@ -7,6 +7,10 @@ import importlib
 import sys
 from pathlib import Path
 
+from serl_franka_bringup.config import ConfigError
+from serl_franka_bringup.executable import ExecutableError
+from serl_franka_bringup.run_directory import RunDirectoryBusy
+
 VERBS = ("run", "eval", "bench", "doctor", "results")
 
 
@@ -25,17 +29,24 @@ def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:
         )
         module.add_arguments(command)
         command.add_argument("--json", type=Path, metavar="FILE", help="write the result here")
-        command.set_defaults(execute=module.run)
+        command.set_defaults(execute=module.run, assignments=None, command=command)
     return parser
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Parsed arguments; `assignments` holds the `name:=value` ones of verbs that take them."""
+    arguments, rest = build_parser().parse_known_args(argv)
+    takes_assignments = getattr(arguments, "takes_assignments", False)
+    unknown = [text for text in rest if not (takes_assignments and ":=" in text)]
+    if unknown:
+        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    arguments.assignments = rest
+    return arguments
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one verb and returns the exit code; known errors are one line, not a traceback."""
-    arguments = build_parser().parse_args(argv)
-    from serl_franka_bringup.config import ConfigError
-    from serl_franka_bringup.executable import ExecutableError
-    from serl_franka_bringup.run_directory import RunDirectoryBusy
-
+    arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
         return arguments.execute(arguments)
     except (ConfigError, ExecutableError, RunDirectoryBusy) as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from serl_franka_bringup import config
 from serl_franka_bringup.config import ConfigError
-from serl_franka_bringup.projection import project
+from serl_franka_bringup.projection import project, share_agent
 from serl_franka_bringup.supervisor import Respawn
 from serl_franka_bringup.task import TaskFile
 
@@ -127,6 +127,7 @@ def make_graph(
     for layer in (task.overrides, overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
+    share_agent(parameters)
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     nodes = []
     for name, package in _PACKAGES.items():

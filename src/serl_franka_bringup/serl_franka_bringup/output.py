@@ -1,4 +1,4 @@
-"""Writes results: JSON for machines, and the binomial interval that goes with a rate."""
+"""Writes results as JSON."""
 
 from __future__ import annotations
 
@@ -27,14 +27,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def binomial_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval of a success rate (95 % for z = 1.96); (0, 1) without trials."""
-    if trials == 0:
-        return 0.0, 1.0
-    rate, weight = successes / trials, z * z / trials
-    centre = rate + weight / 2
-    spread = z * math.sqrt(rate * (1 - rate) / trials + weight / (4 * trials))
-    low, high = (centre - spread) / (1 + weight), (centre + spread) / (1 + weight)
-    return max(0.0, low), min(1.0, high)

@@ -43,7 +43,12 @@ def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
             "control_period": task.control_period,
             **_select(task, _EXPERT, "expert"),
         },
-        "actor": _select(task, _ACTOR, "task"),
+        "actor": {
+            "seed": arguments.seed,
+            **({"run_dir": arguments.run_dir} if arguments.run_dir else {}),
+            **_select(task, _ACTOR, "task"),
+            **_job(task, arguments),
+        },
         "learner": {},
     }
 
@@ -59,6 +64,26 @@ def _sim(task: Task) -> Parameters:
         **compliance,
         **_select(task, _SCENE, "scene"),
     }
+
+
+def _job(task: Task, arguments: Arguments) -> Parameters:
+    """What the user did not say keeps the actor's default."""
+    demonstrations = arguments.demos if arguments.demos is not None else task.demonstrations
+    said = {
+        "job.kind": arguments.job,
+        "job.demonstrations": demonstrations,
+        "job.minutes": arguments.minutes,
+        "job.until": arguments.until,
+        "job.max_env_steps": arguments.max_steps,
+        "job.evaluation_episodes": arguments.episodes,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def share_agent(parameters: dict[str, Parameters]) -> None:
+    """Gives the actor the learner's agent: a policy of the same layout."""
+    agent = {k: v for k, v in parameters["learner"].items() if k.startswith("agent.")}
+    parameters["actor"] = {**agent, **parameters["actor"]}
 
 
 def _select(task: Task, names: tuple[str, ...], group: str) -> Parameters:

@@ -55,6 +55,24 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_projection(tm
     assert (changed["scene.clearance"], changed["scene.friction"]) == (0.001, 0.2)
 
 
+def test_the_actor_gets_the_learners_agent():
+    by_node = parameters(PCB, "learner.agent.hidden:=[64, 64]", "learner.utd_ratio:=8")
+    assert by_node["actor"]["agent.hidden"] == by_node["learner"]["agent.hidden"] == [64, 64]
+    assert "utd_ratio" not in by_node["actor"]
+
+
+def test_stop_criteria_reach_the_job_and_absent_ones_stay_unset():
+    assert "job.minutes" not in parameters()["actor"]
+    actor = parameters(PCB, "minutes:=5", "demos:=3", "max_steps:=100", "job:=evaluate")["actor"]
+    job = {name: value for name, value in actor.items() if name.startswith("job.")}
+    assert job == {
+        "job.kind": "evaluate",
+        "job.demonstrations": 3,
+        "job.minutes": 5.0,
+        "job.max_env_steps": 100,
+    }
+
+
 def test_an_unknown_key_in_the_task_names_file_and_key(tmp_path):
     task = yaml.safe_load(PCB.read_text())["task"] | {"clearence": 0.001}
     with pytest.raises(ConfigError, match=r"pcb\.yaml: task\.clearence: unknown key; known: "):

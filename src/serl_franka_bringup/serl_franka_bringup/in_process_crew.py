@@ -1,0 +1,151 @@
+"""Carries out what the job commands in one thread: the simulation and the learner by turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from serl_actor.drivers import EvaluationDriver, OperatorDriver, RandomDriver
+from serl_actor.environment import Environment
+from serl_actor.evaluation import Evaluation, summarise
+from serl_actor.job import JobConfig, Phase, Training
+from serl_actor.policy_source import Snapshot
+from serl_actor.recorder import Recorder
+from serl_actor.rollout import Choice, Driver, Episode, run_episode
+from serl_franka_bringup.simulation_client import Setup
+from serl_learner.learner import Learner
+from serl_learner.policy import Policy
+from serl_learner.types import Observation, Record, Source, spec_of
+
+ACTION_DIM = 6
+Report = Callable[[dict[str, Any]], None]
+
+
+class InProcessCrew:
+    """What the job commands, without processes: every record is trained on at once.
+
+    `curve` gets a point every `report_every` online steps, `evaluations` one after the episode
+    that completes `eval_every` of them.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        seed: int,
+        report: Report,
+        job: JobConfig,
+        report_every: int = 100,
+        eval_every: int | None = None,
+    ) -> None:
+        self._setup, self._seed, self._report, self._job = setup, seed, report, job
+        self._report_every, self._eval_every = report_every, eval_every
+        self._environment = Environment(setup.client, setup.task)
+        self._evaluation = Environment(setup.client, setup.task)  # its own sequence of starts
+        observation, _ = self._environment.reset(seed=seed)
+        spec = spec_of(observation)
+        self.learner = Learner(setup.learner, spec, ACTION_DIM, seed)
+        self._policy = Policy(spec, ACTION_DIM, setup.learner.agent)
+        self._key = jax.random.PRNGKey(seed + 1)
+        self._recorder = Recorder(bytes(16), "in process", self._take)
+        self._held: list[Record] = []
+        self._training = Training()
+        self._evaluated_at = 0
+        self._metrics: Mapping[str, float] = {}
+        self._began = time.monotonic()
+        self.curve: list[dict[str, Any]] = []
+        self.evaluations: list[dict[str, Any]] = []
+        self.operator_episodes: list[Episode] = []
+
+    def _take(self, record: Record) -> None:
+        """The learner's turn: takes the record and does every update that is due."""
+        before = self.learner.online_steps // self._report_every
+        self._held.append(record)
+        if record.source == Source.DEMO and not record.last:
+            return  # only successful demonstrations are passed on
+        for held in self._held if record.source != Source.DEMO or record.success else ():
+            self.learner.add(held)
+        self._held.clear()
+        while (metrics := self.learner.work()) is not None:
+            self._metrics = metrics
+        if self.learner.online_steps // self._report_every > before:
+            self.curve.append(self._point())
+            self._report(self.curve[-1])
+
+    def _point(self) -> dict[str, Any]:
+        recent = self._training.recent
+        return {
+            "env_steps": self.learner.online_steps,
+            "updates": self.learner.updates,
+            "success_last_20": self._training.success,
+            "length_last_20": float(np.mean([e.steps for e in recent])) if recent else None,
+            **self._metrics,
+            "wall_s": round(time.monotonic() - self._began, 2),
+        }
+
+    def say(self, phase: Phase, driver: str = "", detail: str = "") -> None:
+        """Nobody listens."""
+
+    def demonstrations(self) -> int:
+        """Successful ones that the learner holds."""
+        return self.learner.demonstrations
+
+    def snapshot(self) -> Snapshot:
+        """A copy of the policy as it is now."""
+        params = jax.tree.map(jax.numpy.copy, self.learner.agent.actor)  # an update donates it
+        blocks, updates = self.learner.blocks, self.learner.updates
+        return Snapshot(blocks, updates, params, time.monotonic(), encoded=None)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """The learner has every record already."""
+
+    def operator(self) -> Driver:
+        """The scripted expert."""
+        return OperatorDriver(self._setup.client, ACTION_DIM)
+
+    def random(self) -> Driver:
+        """Acts by chance."""
+        return RandomDriver(ACTION_DIM, self._seed)
+
+    def policy(self) -> Driver:
+        """Acts with the learner's own parameters, sampled."""
+        return self
+
+    def choose(self, observation: Observation, state: Any) -> Choice:
+        """As the driver of training: a sample of the newest policy."""
+        self._key, key = jax.random.split(self._key)
+        action = self._policy.sample(self.learner.agent.actor, observation, key)
+        return Choice(action, Source.POLICY, self.learner.blocks)
+
+    def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
+        """Acts with one fixed policy."""
+        return EvaluationDriver(self._policy, snapshot, deterministic, self._seed)
+
+    def run(self, driver: Driver, seed: int | None = None) -> Episode:
+        """One episode; with a seed, outside the training's sequence of starts."""
+        environment = self._environment if seed is None else self._evaluation
+        episode = run_episode(environment, driver, self._recorder, seed)
+        if isinstance(driver, OperatorDriver):
+            self.operator_episodes.append(episode)
+        return episode
+
+    def keep_best(self, snapshot: Snapshot) -> None:
+        """The job keeps it itself."""
+
+    def progress(self, training: Training) -> None:
+        """Evaluates the newest policy when it is time to."""
+        self._training = training
+        every = self._eval_every
+        if every is None or training.env_steps // every == self._evaluated_at // every:
+            return
+        self._evaluated_at = training.env_steps
+        snapshot, job, results = self.snapshot(), self._job, {}
+        for name in ("deterministic", "sampled"):
+            driver = self.evaluated(snapshot, name == "deterministic")
+            seeds = range(job.evaluation_seed, job.evaluation_seed + job.evaluation_episodes)
+            episodes = [self.run(driver, number) for number in seeds]
+            results[name] = Evaluation.of(episodes)
+        self.evaluations.append({"env_steps": training.env_steps, **summarise(results, "sampled")})

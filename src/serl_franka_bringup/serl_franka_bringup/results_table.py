@@ -1,0 +1,40 @@
+"""The rows of docs/results.md: what to run for each, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CLI = ("-m", "serl_franka_bringup.cli")
+IN_PROCESS = ("-m", "serl_franka_bringup.in_process")
+BASELINES = ("-m", "serl_franka_bringup.baselines")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement: a Python command line that takes `--seed` and `--json`."""
+
+    meaning: str
+    command: tuple[str, ...]
+    seeded: bool = True
+
+
+ROWS: Mapping[str, Row] = {
+    "pcb-ros": Row(
+        "RLPD over ROS, as `./serl run pcb`: demonstrations, training, evaluation",
+        (*CLI, "run", "pcb", "--fresh", "--runs", "{scratch}"),
+    ),
+    "pcb-rlpd": Row(
+        "RLPD in one process, with a learning curve",
+        (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500"),
+    ),
+    "pcb-bc": Row(
+        "behaviour cloning of the same demonstrations, trained to convergence",
+        (*BASELINES, "bc"),
+    ),
+    "pcb-random": Row("uniformly random actions", (*BASELINES, "random")),
+    "pcb-down": Row("blind: straight down from the start", (*BASELINES, "down")),
+    "pcb-expert": Row("the scripted expert", (*BASELINES, "expert")),
+    "bench-sim": Row("./serl bench sim", (*CLI, "bench", "sim"), seeded=False),
+    "bench-learner": Row("./serl bench learner", (*CLI, "bench", "learner"), seeded=False),
+}

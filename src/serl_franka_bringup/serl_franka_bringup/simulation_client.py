@@ -1,0 +1,71 @@
+"""The simulation as a RobotClient called directly, and everything a task needs in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from serl_actor.intervention import Intervention
+from serl_actor.task import TaskConfig
+from serl_controllers.arm import ArmState, ArmTarget
+from serl_controllers.geometry import Pose
+from serl_franka_bringup import config, graph
+from serl_franka_bringup.task import find_task_file, load_task
+from serl_learner.learner import LearnerConfig
+from serl_sim.compliance import Compliance
+from serl_sim.config import SceneConfig
+from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.simulation import Simulation
+
+
+class SimulationClient:
+    """A RobotClient without ROS; the scripted expert is its operator."""
+
+    def __init__(self, simulation: Simulation, expert: ScriptedExpert) -> None:
+        self._simulation, self._expert = simulation, expert
+
+    def reset(self, start: Pose, seed: int) -> ArmState:
+        """Places the tool and draws the scene; the expert begins anew."""
+        self._expert.reset(seed)
+        return self._simulation.reset(seed, start, randomise=True)
+
+    def step(self, target: ArmTarget) -> ArmState:
+        """One control period."""
+        return self._simulation.step(target)
+
+    def hold(self) -> None:
+        """Nothing to do: without a command no time passes."""
+
+    def intervention(self, state: ArmState) -> Intervention:
+        """What the expert does about `state`."""
+        return Intervention(state.stamp_ns, True, self._expert.act(state), device="expert")
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A task in one process, configured as its nodes would be."""
+
+    task: TaskConfig
+    learner: LearnerConfig
+    client: SimulationClient
+
+
+def load_setup(task: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Setup:
+    """The setup of `task` (a name or a YAML file); `overrides` as for graph.make_graph."""
+    file = load_task(find_task_file(task), graph.NODES)
+    nodes = graph.make_graph(file, graph.Arguments(), overrides, cores=1)
+    tree = {node.name: config.unflatten(node.parameters) for node in nodes}
+    scene = config.build(SceneConfig, tree["sim"]["scene"], "sim.scene")
+    compliance = config.build(Compliance, tree["sim"]["compliance"], "sim.compliance")
+    expert = config.build(ExpertConfig, tree["expert"]["expert"], "expert.expert")
+    law = compliance.law_parameters(scene.target)
+    simulation = Simulation(scene, law, tree["sim"]["control_period"])
+    return Setup(
+        task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
+        learner=config.build(LearnerConfig, tree["learner"], "learner"),
+        client=SimulationClient(simulation, ScriptedExpert(expert)),
+    )

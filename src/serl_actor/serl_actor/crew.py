@@ -122,7 +122,8 @@ class ActorCrew:
         for attempt in range(ATTEMPTS):
             self._board.check()
             try:
-                return run_episode(self._environment, driver, self._recorder, seed)
+                hold = isinstance(driver, OperatorDriver)
+                return run_episode(self._environment, driver, self._recorder, seed, hold)
             except ArmFault as error:
                 self._board.waiting(f"arm/recover ({error})")
             except RobotError as error:
@@ -143,7 +144,8 @@ class ActorCrew:
 
     def _put(self, record: Record) -> None:
         """Sends a record; in lockstep it first waits for the credit to make it."""
-        self._board.check()
+        if not record.last:
+            self._board.check()
         if self._lockstep and record.source not in FREE_SOURCES and not record.last:
             while not self._link.sender.wait_for_credit(record.seq, 0.5):
                 self._board.waiting("the learner's credit")

@@ -10,7 +10,9 @@ from typing import Protocol
 
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.policy_source import Snapshot
-from serl_actor.rollout import Driver, Episode
+from serl_actor.rollout import Cancelled, Driver, Episode
+
+__all__ = ["Cancelled", "Crew", "Job", "JobConfig", "JobFailed", "Phase", "Training"]
 
 RECENT = 20
 """Episodes that the running success rate is taken over."""
@@ -66,10 +68,6 @@ class JobConfig:
         for name in ("demonstrations", "warm_up_steps", "max_env_steps", "evaluation_episodes"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 0")
-
-
-class Cancelled(Exception):
-    """The job was told to stop."""
 
 
 class JobFailed(RuntimeError):

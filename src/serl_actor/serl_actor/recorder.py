@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ class Recorder:
     """Counts records, episodes and steps of one session; `sink` takes each record.
 
     The sink may block: in lockstep it waits for the learner's credit, which is how the
-    update-to-data ratio is kept.
+    update-to-data ratio is kept. Record numbers have no gaps; episode numbers may.
     """
 
     def __init__(self, session: bytes, actor_id: str, sink: Sink) -> None:
@@ -28,11 +29,14 @@ class Recorder:
         self._step = 0
         self._source = Source.POLICY
         self._version = 0
+        self._hold = False
+        self._held: list[Record] = []
 
-    def begin(self) -> None:
-        """A new episode."""
-        self._episode += 1
-        self._step = 0
+    def begin(self, hold: bool = False) -> None:
+        """A new episode; with `hold` nothing leaves before it has succeeded."""
+        self._hold = hold
+        self._held.clear()
+        self._begin_segment()
 
     def step(
         self,
@@ -57,9 +61,32 @@ class Recorder:
         )
         self._step += 1
 
+    def cut(self, observation: Observation, stamp_ns: int) -> None:
+        """The next step is not for the record: what was recorded until now ends here.
+
+        The rest of the episode counts as an episode of its own, so that no transition reaches
+        over the gap (D3).
+        """
+        if self._step:
+            self._put(observation, stamp_ns, action=None, last=True)
+            self._begin_segment()
+
     def end(self, observation: Observation, success: bool, aborted: bool, stamp_ns: int) -> None:
-        """The final observation of the episode, a record of its own."""
-        self._put(observation, stamp_ns, action=None, last=True, success=success, aborted=aborted)
+        """The final observation of the episode, a record of its own; none if nothing was executed.
+
+        A held episode is passed on now if it succeeded, else forgotten.
+        """
+        if self._step:
+            self._put(
+                observation, stamp_ns, action=None, last=True, success=success, aborted=aborted
+            )
+        held, self._held = self._held, []
+        for record in held if success else ():
+            self._pass_on(record)
+
+    def _begin_segment(self) -> None:
+        self._episode += 1
+        self._step = 0
 
     def _put(self, observation: Observation, stamp_ns: int, **fields: object) -> None:
         record = Record(
@@ -74,5 +101,13 @@ class Recorder:
             actor_id=self.actor_id,
             **fields,  # type: ignore[arg-type]
         )
-        self._seq += 1
+        if self._hold:
+            self._held.append(record)
+        else:
+            self._pass_on(record)
+
+    def _pass_on(self, record: Record) -> None:
+        if record.seq != self._seq:
+            record = replace(record, seq=self._seq)
         self._sink(record)
+        self._seq += 1  # not if the sink refused: the next record takes the number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from serl_controllers.geometry import Array
 from serl_learner.types import Source
 
 Observation = Mapping[str, np.ndarray]
+
+
+class Cancelled(Exception):
+    """The job was told to stop."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,7 @@ class Episode:
       intervened: steps that an operator drove.
       seconds: of robot time.
       aborted: why it was broken off; empty if it was not.
+      refused: steps whose action was not finite: the arm held, nothing was stored.
     """
 
     success: bool
@@ -56,57 +61,106 @@ class Episode:
     intervened: int
     seconds: float
     aborted: str = ""
+    refused: int = 0
 
 
 def run_episode(
-    environment: Environment, driver: Driver, recorder: Recorder, seed: int | None = None
+    environment: Environment,
+    driver: Driver,
+    recorder: Recorder,
+    seed: int | None = None,
+    hold: bool = False,
 ) -> Episode:
-    """Runs one episode to its end. A stale or broken robot, or an action that is not finite,
-    aborts it: the arm holds, and what was executed until then is kept.
+    """Runs one episode to its end.
+
+    A stale or broken robot aborts it: the arm holds, and what was executed until then is kept.
+    With `hold`, records are passed on only if the episode succeeds, as for demonstrations.
 
     Raises:
       RobotError: the reset failed, so no episode began.
+      Cancelled: the driver or the record's sink was told to stop; recorded as aborted.
     """
     observation, _ = environment.reset(seed=seed)
-    recorder.begin()
-    start_ns = environment.state.stamp_ns
-    steps, total_reward, intervened = 0, 0.0, 0
-    success, aborted, ended = False, "", False
-    while not ended:
-        before = environment.state
-        try:
-            choice = driver.choose(observation, before)
-            following, reward, terminated, truncated, info = environment.step(
-                choice.action, choice.intervention
-            )
-        except RobotError as error:
-            environment.hold()
-            aborted = str(error)
-            break
+    recorder.begin(hold)
+    run = _Run(environment, driver, recorder, observation)
+    aborted = ""
+    try:
+        while not run.ended:
+            run.step()
+    except RobotError as error:
+        environment.hold()
+        aborted = str(error)
+    except Cancelled:
+        environment.hold()
+        run.finish(aborted=True)
+        raise
+    run.finish(bool(aborted))
+    return run.episode(aborted)
+
+
+class _Run:
+    """What is known of an episode while it runs."""
+
+    def __init__(
+        self, environment: Environment, driver: Driver, recorder: Recorder, first: Observation
+    ) -> None:
+        self._environment, self._driver, self._recorder = environment, driver, recorder
+        self._observation = first
+        self._start_ns = self._stamp_ns = environment.state.stamp_ns
+        self._steps, self._intervened, self._refused = 0, 0, 0
+        self._total_reward = 0.0
+        self._success = False
+        self.ended = False
+
+    def step(self) -> None:
+        """One control period."""
+        choice = self._driver.choose(self._observation, self._environment.state)
+        following, reward, terminated, truncated, info = self._environment.step(
+            choice.action, choice.intervention
+        )
         if info["refused"]:
-            aborted = f"action {np.asarray(choice.action)} of {choice.source.name} is not finite"
-            break
+            self._refused += 1
+            self._recorder.cut(self._observation, self._stamp_ns)
+        else:
+            self._record(choice, reward, terminated, truncated, info)
+        # Only now: if the record is not taken, the last one must show what it would have shown.
+        self._observation, self._stamp_ns = following, self._environment.state.stamp_ns
+        self._success = bool(info["success"])
+        self.ended = terminated or truncated
+
+    def _record(
+        self, choice: Choice, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
+    ) -> None:
         source = choice.source if info["source"] is Source.POLICY else _intervened(choice.source)
-        recorder.step(
-            observation,
+        self._recorder.step(
+            self._observation,
             info["executed_action"],
             reward,
             terminated,
             truncated,
             source,
             choice.policy_version,
-            before.stamp_ns,
+            self._stamp_ns,
         )
-        observation = following
-        steps += 1
-        total_reward += reward
-        intervened += source is Source.INTERVENTION
-        success = bool(info["success"])
-        ended = terminated or truncated
-    stamp_ns = environment.state.stamp_ns
-    recorder.end(observation, success, bool(aborted), stamp_ns)
-    seconds = 1e-9 * (stamp_ns - start_ns)
-    return Episode(success, steps, total_reward, intervened, seconds, aborted)
+        self._steps += 1
+        self._total_reward += reward
+        self._intervened += source is Source.INTERVENTION
+
+    def finish(self, aborted: bool) -> None:
+        """Records the last fresh observation as the final one."""
+        self._recorder.end(self._observation, self._success, aborted, self._stamp_ns)
+
+    def episode(self, aborted: str) -> Episode:
+        """The outcome."""
+        return Episode(
+            self._success,
+            self._steps,
+            self._total_reward,
+            self._intervened,
+            1e-9 * (self._stamp_ns - self._start_ns),
+            aborted,
+            self._refused,
+        )
 
 
 def _intervened(chosen: Source) -> Source:

@@ -75,7 +75,7 @@ class TransitionSender:
                     f"{len(self._kept)} records are unacknowledged, at most "
                     f"{self._config.capacity} are kept"
                 )
-            if not self._kept and self._received == record.seq:
+            if self._first_unsent <= self._received:  # nothing is under way: silence starts now
                 self._last_progress = self._clock()
             self._kept.append(record)
             self._send_window()
@@ -90,6 +90,7 @@ class TransitionSender:
 
         A learner that was restarted may have received less than before: it gets that again.
         """
+        received_seq = max(received_seq, next_seq)  # what is durable is no longer kept here
         with self._changed:
             if received_seq != self._received:
                 self._last_progress = self._clock()

@@ -1,0 +1,178 @@
+"""Window, retransmission and credit, against a learner and a wire that lose things."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from serl_actor.transition_sender import QueueFull, SenderConfig, TransitionSender
+from serl_controllers.ros_qos import TRANSITIONS_DEPTH
+from serl_learner.types import Record
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def record(seq: int) -> Record:
+    return Record(b"s" * 16, seq, 0, seq, {}, np.zeros(6, np.float32))
+
+
+def make(window: int = 4, capacity: int = 100) -> tuple[TransitionSender, list[int], Clock]:
+    sent: list[int] = []
+    clock = Clock()
+    config = SenderConfig(window=window, capacity=capacity, retry_period=1.0)
+    return TransitionSender(config, lambda r: sent.append(r.seq), clock), sent, clock
+
+
+def test_the_default_window_is_below_the_depth_of_the_topic():
+    assert SenderConfig().window < TRANSITIONS_DEPTH
+
+
+def test_no_more_than_the_window_is_under_way():
+    sender, sent, _ = make(window=4)
+    for seq in range(10):
+        sender.put(record(seq))
+    assert sent == [0, 1, 2, 3]
+    sender.acknowledge(received_seq=3, next_seq=0, credit=100)
+    assert sent == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_received_is_kept_until_it_is_durable():
+    sender, _, _ = make()
+    for seq in range(3):
+        sender.put(record(seq))
+    sender.acknowledge(3, 0, 100)
+    assert sender.unacknowledged == 3
+    sender.acknowledge(3, 3, 100)
+    assert sender.unacknowledged == 0
+
+
+def test_a_lost_last_record_makes_no_gap_and_is_sent_again_in_time():
+    sender, sent, clock = make()
+    sender.put(record(0))
+    sender.put(record(1))
+    sender.acknowledge(1, 0, 100)  # record 1 was lost
+    sender.poll()
+    assert sent == [0, 1]
+    clock.now = 1.1
+    sender.poll()
+    assert sent == [0, 1, 1]
+    assert sender.retransmitted == 1
+
+
+def test_a_record_put_after_a_pause_is_not_taken_for_lost():
+    sender, sent, clock = make()
+    sender.put(record(0))
+    sender.acknowledge(1, 1, 100)
+    clock.now = 60.0
+    sender.put(record(1))
+    clock.now = 60.5
+    sender.poll()
+    assert sent == [0, 1]
+
+
+def test_records_kept_for_durability_do_not_make_a_new_one_look_lost():
+    sender, sent, clock = make()
+    sender.put(record(0))
+    sender.acknowledge(1, 0, 100)  # received, not durable: the episode is open
+    clock.now = 60.0
+    sender.put(record(1))
+    clock.now = 60.5
+    sender.poll()
+    assert sent == [0, 1]
+
+
+def test_case_07_a_restarted_learner_gets_again_what_it_lost():
+    """It had received 3, and has nothing of it on disk: everything undurable comes again."""
+    sender, sent, _ = make(window=10)
+    for seq in range(5):
+        sender.put(record(seq))
+    sender.acknowledge(3, 2, 100)
+    sent.clear()
+    sender.acknowledge(2, 2, 100)
+    assert sent == [2, 3, 4]
+
+
+def test_nothing_below_durable_is_ever_asked_of_the_queue():
+    """An ack that claims less received than durable must not send what is gone."""
+    sender, sent, _ = make(window=10)
+    for seq in range(4):
+        sender.put(record(seq))
+    sender.acknowledge(4, 4, 100)
+    sent.clear()
+    sender.acknowledge(0, 4, 100)
+    sender.put(record(4))
+    assert sent == [4]
+
+
+def test_a_full_queue_is_an_error_that_shows_the_limit():
+    sender, _, _ = make(capacity=5)
+    for seq in range(5):
+        sender.put(record(seq))
+    with pytest.raises(QueueFull, match="5 records.*at most 5"):
+        sender.put(record(5))
+    assert sender.unacknowledged == 5
+
+
+def test_case_14_credit_lets_the_actor_go_on_exactly_so_far():
+    sender, _, _ = make()
+    assert not sender.wait_for_credit(0, timeout=0.0)
+    sender.acknowledge(0, 0, credit=2)
+    assert sender.wait_for_credit(1, timeout=0.0)
+    assert not sender.wait_for_credit(2, timeout=0.0)
+
+
+def test_credit_wakes_who_waits_for_it():
+    sender, _, _ = make()
+    timer = threading.Timer(0.05, lambda: sender.acknowledge(0, 0, 1))
+    timer.start()
+    assert sender.wait_for_credit(0, timeout=10.0)
+
+
+def run_lossy(seed: int, loss: float, count: int, send_down: Callable[[], bool]) -> list[int]:
+    """What a learner keeps that takes records in order, seals every third, and sometimes restarts
+    without what it had not sealed."""
+    rng = random.Random(seed)
+    clock, wire = Clock(), []
+    sender = TransitionSender(
+        SenderConfig(window=5, capacity=1000, retry_period=1.0), wire.append, clock
+    )
+    kept: list[int] = []
+    put = 0
+    for _ in range(40 * count):
+        if put < count and rng.random() < 0.5:
+            sender.put(record(put))
+            put += 1
+        clock.now += 0.3
+        sender.poll()
+        arrived, wire[:] = list(wire), []
+        for message in arrived:
+            if rng.random() >= loss and message.seq == len(kept):
+                kept.append(message.seq)
+        sealed = len(kept) - len(kept) % 3 if put < count or len(kept) < count else len(kept)
+        if send_down() and rng.random() < 0.05:
+            del kept[sealed:]
+        if rng.random() >= loss:
+            sender.acknowledge(len(kept), sealed, 10**6)
+        if len(kept) == count and sender.unacknowledged == 0:
+            break
+    return kept
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.0, 0.6), st.booleans())
+def test_exactly_once_over_a_lossy_wire_and_a_learner_that_restarts(seed, loss, restarts):
+    assert run_lossy(seed, loss, 20, lambda: restarts) == list(range(20))

@@ -87,11 +87,16 @@ class Node:
     respawn: Respawn = field(default_factory=Respawn)
 
 
+def argument_names() -> list[str]:
+    """Names of the arguments of a run."""
+    return [f.name for f in dataclasses.fields(Arguments)]
+
+
 def parse_arguments(pairs: Iterable[str]) -> tuple[Arguments, dict[str, dict[str, Any]]]:
     """Arguments and node overrides from `name:=value` texts; an unknown name is an error."""
     values: dict[str, Any] = {}
     overrides: dict[str, dict[str, Any]] = {}
-    known = [f.name for f in dataclasses.fields(Arguments)]
+    known = argument_names()
     for pair in pairs:
         name, separator, text = pair.partition(":=")
         node, dot, parameter = name.partition(".")
@@ -99,6 +104,8 @@ def parse_arguments(pairs: Iterable[str]) -> tuple[Arguments, dict[str, dict[str
             raise ConfigError(f"argument '{pair}' is not of the form name:=value")
         if dot and node in NODES:
             overrides.setdefault(node, {})[parameter] = config.parse_value(text)
+        elif name in values:
+            raise ConfigError(f"argument '{name}' is given twice")
         elif name in known:
             values[name] = config.parse_value(text)
         else:

@@ -23,6 +23,7 @@ class ActorSession:
     Attributes:
       received_seq: every record below has arrived.
       next_seq: every record below is in a sealed episode.
+      next_episode: episodes below are sealed.
       episode: records of the open episode.
     """
 
@@ -30,7 +31,22 @@ class ActorSession:
     session: bytes
     received_seq: int = 0
     next_seq: int = 0
+    next_episode: int = 0
     episode: list[Record] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """The fields of TransitionAck.msg; without an actor while none was heard of."""
+
+    actor_id: str
+    session: bytes
+    next_seq: int
+    received_seq: int
+    credit: int
+    demonstrations: int
+    updates: int
+    training: bool
 
 
 class ActorSessions:
@@ -72,3 +88,4 @@ class ActorSessions:
         """Takes notice of the last record of a sealed episode."""
         found = self.find(record.actor_id, record.session)
         found.next_seq = found.received_seq = max(found.next_seq, record.seq + 1)
+        found.next_episode = max(found.next_episode, record.episode + 1)

@@ -36,9 +36,10 @@ def close_episode(records: Sequence[Record]) -> list[Record]:
 
 
 class EpisodeStore:
-    """Successful demonstrations in one directory, shared by all runs of a task; the rest in another.
+    """Demonstrations in one directory, shared by all runs of a task; the rest in another.
 
-    File names sort by session and episode. A directory that is None keeps nothing.
+    File names sort by session and episode. Without a log directory the rest is not
+    kept; without one for demonstrations, they are logged like the rest.
     """
 
     def __init__(
@@ -53,9 +54,14 @@ class EpisodeStore:
         self._read = read
         self._write = write
 
+    @property
+    def keeps_log(self) -> bool:
+        """Episodes other than demonstrations are kept, too."""
+        return self._log is not None
+
     def seal(self, records: Sequence[Record]) -> None:
         """Keeps one finished episode; on disk when this returns."""
-        directory = self._demonstrations if is_demonstration(records) else self._log
+        directory = (is_demonstration(records) and self._demonstrations) or self._log
         if directory is not None:
             first = records[0]
             name = f"{first.session.hex()[:8]}-{first.episode:06d}.mcap"

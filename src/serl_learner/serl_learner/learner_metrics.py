@@ -1,0 +1,43 @@
+"""The numbers that the learner node publishes."""
+
+from __future__ import annotations
+
+from serl_learner.learner_session import LearnerSession
+
+
+class Meter:
+    """Rates between two calls; `now` is on a steady clock [s]."""
+
+    def __init__(self, now: float, updates: int = 0) -> None:
+        self._then = now
+        self._updates = updates
+
+    def read(self, session: LearnerSession, now: float) -> dict[str, float]:
+        """All numbers of a session by name.
+
+        `utd_ratio` is measured: critic updates per online step after `training_starts`; it is
+        left out until there is such a step.
+        """
+        values: dict[str, float] = {
+            "rejected_records": session.rejected,
+            "duplicate_records": session.actors.duplicates,
+            "gaps": session.actors.gaps,
+        }
+        learner = session.learner
+        if learner is None:
+            return values
+        elapsed = max(now - self._then, 1e-9)
+        values |= {
+            "updates": learner.updates,
+            "updates_per_s": max(0, learner.updates - self._updates) / elapsed,
+            "online_steps": learner.online_steps,
+            "demonstrations": learner.demonstrations,
+            "prior_transitions": learner.prior_transitions,
+            "policy_version": session.published.version if session.published else 0,
+            **session.metrics,
+        }
+        trained_steps = learner.online_steps - session.config.training_starts
+        if trained_steps > 0:
+            values["utd_ratio"] = learner.updates / trained_steps
+        self._then, self._updates = now, learner.updates
+        return values

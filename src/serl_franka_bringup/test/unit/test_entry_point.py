@@ -53,9 +53,9 @@ def test_help_of_the_shell_verbs(serl, verb):
 
 
 def test_unknown_verb_is_named(serl):
-    done = serl("trian")
+    done = serl("fly")
     assert done.returncode != 0
-    assert "unknown verb 'trian'" in done.stderr
+    assert "unknown verb 'fly'" in done.stderr
 
 
 def test_unknown_argument_of_setup_is_named(serl):

@@ -1,4 +1,4 @@
-"""The actor as a node: runs the job in a thread of its own over the robot's and learner's topics."""
+"""The actor as a node: the job in a thread of its own, over the robot's and learner's topics."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from rclpy.node import Node
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
 from serl_actor.job import Cancelled, Job, JobConfig, JobFailed, Phase
+from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_learner_link import LearnerLink
 from serl_actor.ros_robot_client import RobotClientConfig, RosRobotClient
 from serl_actor.task import TaskConfig
-from serl_actor.transition_sender import QueueFull, SenderConfig
+from serl_actor.transition_sender import SenderConfig, SenderError
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
 from serl_learner.agents.sac import SACConfig
 from serl_learner.policy import Policy
@@ -87,6 +88,7 @@ class ActorNode(Node):
             config.actor_id,
             config.seed,
             config.lockstep,
+            JobMemory(Path(config.run_dir) if config.run_dir else None, source),
         )
         self._job = Job(config.job, crew, time.monotonic)
         self._thread = threading.Thread(target=self._run, name="rollout", daemon=True)
@@ -106,7 +108,7 @@ class ActorNode(Node):
         except Cancelled:
             self._environment.hold()
             return
-        except (JobFailed, QueueFull) as error:
+        except (JobFailed, SenderError) as error:
             self._environment.hold()
             self._finish(Phase.FAILED, {"error": str(error)}, str(error))
             return

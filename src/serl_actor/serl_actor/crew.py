@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from serl_actor.drivers import EvaluationDriver, OperatorDriver, PolicyDriver, RandomDriver
+import numpy as np
+
+from serl_actor.drivers import (
+    CorrectedDriver,
+    EvaluationDriver,
+    OperatorDriver,
+    PolicyDriver,
+    RandomDriver,
+)
 from serl_actor.environment import Environment
 from serl_actor.job import JobFailed, Phase, Training
+from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Recorder
-from serl_actor.robot_client import ArmFault, RobotError
+from serl_actor.robot_client import ResetRefused, RobotError
 from serl_actor.rollout import Driver, Episode, run_episode
 from serl_actor.transition_sender import TransitionSender
 from serl_learner.policy import Policy
@@ -20,7 +29,10 @@ FREE_SOURCES = (Source.DEMO, Source.EVAL)
 """Whose records cost no credit: they are not trained on, or are prior data."""
 
 ATTEMPTS = 5
-"""Resets that may fail in a row."""
+"""Starts that the robot may refuse in a row."""
+
+RESTART_STRIDE = 1_000_000
+"""Keeps the starts of a job that goes on apart from those it had, demonstrations included."""
 
 
 class Link(Protocol):
@@ -30,16 +42,23 @@ class Link(Protocol):
 
     @property
     def demonstrations(self) -> int | None: ...
+    @property
+    def training(self) -> bool: ...
     def wait(self, predicate: Callable[[], bool], timeout: float) -> bool: ...
     def save_best(self, version: int) -> None: ...
 
 
 class Board(Protocol):
-    """Where the crew tells what goes on; `check` raises Cancelled when the job must stop."""
+    """Where the crew tells what goes on.
+
+    `check`, `waiting` and `pause` raise Cancelled when the job must stop; `pause` waits a moment
+    before something is tried again.
+    """
 
     def status(self, phase: Phase, driver: str, detail: str) -> None: ...
     def waiting(self, what: str) -> None: ...
     def check(self) -> None: ...
+    def pause(self) -> None: ...
     def progress(self, training: Training) -> None: ...
     def step(self, record: Record) -> None: ...
 
@@ -58,6 +77,7 @@ class ActorCrew:
         actor_id: str,
         seed: int,
         lockstep: bool,
+        memory: JobMemory,
     ) -> None:
         self._environment = environment
         self._policy = policy
@@ -66,7 +86,9 @@ class ActorCrew:
         self._board = board
         self._seed = seed
         self._lockstep = lockstep
-        self._episode_seed: int | None = seed
+        self._memory = memory
+        self._demonstrations: int | None = None
+        self._begun = 0
         self._recorder = Recorder(session, actor_id, self._put)
         self._last_seq = -1
         self._driver = ""
@@ -78,9 +100,16 @@ class ActorCrew:
         self._board.status(phase, driver, detail)
 
     def demonstrations(self) -> int:
-        """Successful demonstrations the learner holds; waits until it is there."""
-        self._wait(lambda: self._link.demonstrations is not None, "the learner")
-        return self._link.demonstrations or 0
+        """Successful demonstrations the learner holds; waits until it is there.
+
+        On a real arm only until it was there once: then what was sent since is counted.
+        """
+        if self._lockstep or self._demonstrations is None:
+            self._wait(lambda: self._link.demonstrations is not None, "the learner")
+        held = self._link.demonstrations
+        if self._demonstrations is None or (held or 0) > self._demonstrations:
+            self._demonstrations = held
+        return (held if self._lockstep else self._demonstrations) or 0
 
     def snapshot(self) -> Snapshot:
         """The newest policy; waits for one."""
@@ -90,9 +119,10 @@ class ActorCrew:
         return snapshot
 
     def settle(self) -> None:
-        """Waits until the learner has every record."""
-        received = self._link.sender
-        self._wait(lambda: received.received > self._last_seq, "the learner to take all records")
+        """Waits until the learner has every record; not on a real arm."""
+        sender = self._link.sender
+        if self._lockstep:
+            self._wait(lambda: sender.received > self._last_seq, "the learner to take all records")
 
     def operator(self) -> Driver:
         """Demonstrates."""
@@ -102,40 +132,64 @@ class ActorCrew:
         """Acts by chance."""
         return RandomDriver(6, self._seed)
 
-    def policy(self) -> Driver:
-        """Acts with the newest policy, sampled."""
+    def learner_trains(self) -> bool:
+        """The learner has begun to update."""
+        return self._link.training
+
+    def policy(self, interventions: bool) -> Driver:
+        """Acts with the newest policy, sampled; an operator may take over."""
         self.snapshot()
-        return PolicyDriver(self._policy, self._source, self._seed + 1)
+        driver = PolicyDriver(self._policy, self._source, self._seed + 1)
+        return CorrectedDriver(driver, self._environment.robot) if interventions else driver
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
         """Acts with one fixed policy."""
         return EvaluationDriver(self._policy, snapshot, deterministic, self._seed + 2)
 
     def run(self, driver: Driver, seed: int | None = None) -> Episode:
-        """One episode; without `seed` the starts go on from the job's seed.
+        """One episode; without `seed` the starts follow from the job's seed.
 
         Raises:
-          JobFailed: the robot could not be reset, several times in a row.
+          JobFailed: the robot refused one start after the other.
         """
-        if seed is None:
-            seed, self._episode_seed = self._episode_seed, None
-        for attempt in range(ATTEMPTS):
+        refused = 0
+        while refused < ATTEMPTS:
             self._board.check()
             try:
-                hold = isinstance(driver, OperatorDriver)
-                return run_episode(self._environment, driver, self._recorder, seed, hold)
-            except ArmFault as error:
-                self._board.waiting(f"arm/recover ({error})")
+                return self._run_once(driver, seed)
+            except ResetRefused as error:
+                refused += 1
+                self._board.waiting(f"a start pose that can be reached ({error})")
             except RobotError as error:
-                self._board.waiting(f"the robot ({error}); attempt {attempt + 1} of {ATTEMPTS}")
-        raise JobFailed(f"the robot could not be reset in {ATTEMPTS} attempts")
+                self._board.waiting(f"{error.waiting_for} ({error})")
+                self._board.pause()
+        raise JobFailed(f"the robot refused {ATTEMPTS} starts in a row")
+
+    def _run_once(self, driver: Driver, seed: int | None) -> Episode:
+        if seed is None:
+            sequence = np.random.SeedSequence((self._seed, self._begun))
+            seed = int(sequence.generate_state(1)[0])
+            self._begun += 1
+        hold = isinstance(driver, OperatorDriver)
+        episode = run_episode(self._environment, driver, self._recorder, seed, hold)
+        if hold and episode.success and self._demonstrations is not None:
+            self._demonstrations += 1
+        return episode
 
     def keep_best(self, snapshot: Snapshot) -> None:
-        """Has the learner keep this version for evaluation."""
+        """Keeps this version for evaluation, here and at the learner."""
+        self._memory.keep_best(snapshot)
         self._link.save_best(snapshot.version)
 
+    def remembered(self) -> Training:
+        """What an earlier run of the same job came to; other starts follow than it had."""
+        training = self._memory.recall()
+        self._begun = RESTART_STRIDE * (training.episodes > 0) + training.episodes
+        return training
+
     def progress(self, training: Training) -> None:
-        """Hears of every finished training episode."""
+        """Hears of every finished episode of warm-up and training."""
+        self._memory.keep(training)
         self._board.progress(training)
 
     def _name_operator(self, device: str) -> None:
@@ -149,6 +203,9 @@ class ActorCrew:
         if self._lockstep and record.source not in FREE_SOURCES and not record.last:
             while not self._link.sender.wait_for_credit(record.seq, 0.5):
                 self._board.waiting("the learner's credit")
+        while not self._link.sender.wait_for_room(0.5):
+            self._environment.hold()
+            self._board.waiting("the learner: no room for more records")
         self._link.sender.put(record)
         self._last_seq = record.seq
         self._board.step(record)

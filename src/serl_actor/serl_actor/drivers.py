@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import jax
 import numpy as np
 
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.robot_client import RobotClient, StaleState
-from serl_actor.rollout import Choice
+from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
 from serl_learner.types import Source
@@ -45,6 +46,19 @@ class PolicyDriver:
         self._key, key = jax.random.split(self._key)
         action = self._policy.sample(snapshot.params, observation, key)
         return Choice(action, Source.POLICY, snapshot.version)
+
+
+class CorrectedDriver:
+    """A driver that an operator may take over from, at any step; nobody is waited for."""
+
+    def __init__(self, driver: Driver, robot: RobotClient) -> None:
+        self._driver = driver
+        self._robot = robot
+
+    def choose(self, observation: Observation, state: ArmState) -> Choice:
+        """The driver's choice, with what the operator says to the same state."""
+        choice = self._driver.choose(observation, state)
+        return replace(choice, intervention=self._robot.intervention(state))
 
 
 class EvaluationDriver:

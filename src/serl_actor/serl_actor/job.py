@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -11,11 +10,12 @@ from typing import Protocol
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.policy_source import Snapshot
 from serl_actor.rollout import Cancelled, Driver, Episode
+from serl_actor.training import RECENT, Training
 
 __all__ = ["Cancelled", "Crew", "Job", "JobConfig", "JobFailed", "Phase", "Training"]
 
-RECENT = 20
-"""Episodes that the running success rate is taken over."""
+EVALUATION_ATTEMPTS = 3
+"""How often one evaluation episode may be begun."""
 
 
 class Phase(Enum):
@@ -38,7 +38,8 @@ class JobConfig:
       kind: "train" for the whole job, "evaluate" for its last part with what the learner serves.
       demonstrations: successful ones the learner shall hold before training.
       demonstration_attempts: episodes after which a failing operator ends the job.
-      warm_up_steps: random steps before the policy acts.
+      warm_up_steps: random steps before the policy acts; none once the learner trains.
+      interventions: an operator may take over from the policy during training.
       max_env_steps: training ends after so many online steps.
       minutes: training ends after this wall time; None: no limit.
       until: training ends when so much of the last 20 episodes succeeded; None: no such rule.
@@ -51,6 +52,7 @@ class JobConfig:
     demonstrations: int = 20
     demonstration_attempts: int = 200
     warm_up_steps: int = 0
+    interventions: bool = False
     max_env_steps: int = 5000
     minutes: float | None = None
     until: float | None = None
@@ -101,8 +103,12 @@ class Crew(Protocol):
         """Acts by chance."""
         ...
 
-    def policy(self) -> Driver:
-        """Acts with the newest policy, sampled."""
+    def learner_trains(self) -> bool:
+        """The learner has begun to update."""
+        ...
+
+    def policy(self, interventions: bool) -> Driver:
+        """Acts with the newest policy, sampled; an operator may take over."""
         ...
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
@@ -117,33 +123,13 @@ class Crew(Protocol):
         """Has the learner keep this version for evaluation."""
         ...
 
-    def progress(self, training: Training) -> None:
-        """Hears of every finished training episode."""
+    def remembered(self) -> Training:
+        """What an earlier run of the same job came to; a new Training if there was none."""
         ...
 
-
-@dataclass
-class Training:
-    """Counts of the training so far."""
-
-    env_steps: int = 0
-    episodes: int = 0
-    best_success: float = -1.0
-    best: Snapshot | None = None
-
-    def __post_init__(self) -> None:
-        self.recent: deque[Episode] = deque(maxlen=RECENT)
-
-    def add(self, episode: Episode) -> None:
-        """One more episode."""
-        self.env_steps += episode.steps
-        self.episodes += 1
-        self.recent.append(episode)
-
-    @property
-    def success(self) -> float:
-        """Share of the last 20 episodes that succeeded."""
-        return sum(e.success for e in self.recent) / max(len(self.recent), 1)
+    def progress(self, training: Training) -> None:
+        """Hears of every finished episode of warm-up and training."""
+        ...
 
 
 class Job:
@@ -153,7 +139,7 @@ class Job:
         self._config = config
         self._crew = crew
         self._clock = clock
-        self.training = Training()
+        self.training = crew.remembered()
 
     def run(self) -> dict[str, object]:
         """The whole job.
@@ -191,14 +177,17 @@ class Job:
             attempts += 1
 
     def _warm_up(self) -> None:
-        while self.training.env_steps < self._config.warm_up_steps:
+        driver = self._crew.random()
+        while (
+            self.training.env_steps < self._config.warm_up_steps and not self._crew.learner_trains()
+        ):
             self._crew.say(Phase.WARM_UP, "random")
-            self.training.add(self._crew.run(self._crew.random()))
+            self.training.warm_up(self._crew.run(driver))
             self._crew.progress(self.training)
 
     def _train(self) -> None:
         began = self._clock()
-        driver = self._crew.policy()
+        driver = self._crew.policy(self._config.interventions)
         while not self._finished(began):
             self._crew.say(Phase.TRAINING, "policy")
             self.training.add(self._crew.run(driver))
@@ -220,11 +209,9 @@ class Job:
 
     def _keep_best(self) -> None:
         """The newest policy with the best recent success so far."""
-        training = self.training
-        if training.success >= training.best_success:
-            training.best_success = training.success
-            training.best = self._crew.snapshot()
-            self._crew.keep_best(training.best)
+        snapshot = self._crew.snapshot()
+        if self.training.improve(snapshot):
+            self._crew.keep_best(snapshot)
 
     def _evaluate(self, snapshot: Snapshot) -> dict[str, object]:
         evaluations: dict[str, Evaluation] = {}
@@ -234,6 +221,17 @@ class Job:
             for index in range(self._config.evaluation_episodes):
                 solved = sum(e.success for e in episodes)
                 self._crew.say(Phase.EVALUATION, f"{name} policy", f"{solved} of {index} solved")
-                episodes.append(self._crew.run(driver, self._config.evaluation_seed + index))
+                episodes.append(self._evaluate_one(driver, self._config.evaluation_seed + index))
             evaluations[name] = Evaluation.of(episodes)
         return summarise(evaluations, self._config.policy)
+
+    def _evaluate_one(self, driver: Driver, seed: int) -> Episode:
+        """One episode; one that the robot broke off says nothing of the policy and is repeated."""
+        for _ in range(EVALUATION_ATTEMPTS):
+            episode = self._crew.run(driver, seed)
+            if not episode.aborted:
+                return episode
+        raise JobFailed(
+            f"the evaluation from seed {seed} was broken off {EVALUATION_ATTEMPTS} times, at last: "
+            f"{episode.aborted}"
+        )

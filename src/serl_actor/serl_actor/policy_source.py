@@ -52,14 +52,22 @@ class PolicySource:
         if newest is not None and encoded.version <= newest.version:
             return False
         try:
-            params = decode(encoded, self._policy.template, self._policy.layout_hash)
+            snapshot = self.decode(encoded)
         except ParamsError:
             self.refused += 1
             raise
-        snapshot = Snapshot(encoded.version, encoded.learner_step, params, self._clock(), encoded)
         with self._lock:
             self._pending = snapshot
         return True
+
+    def decode(self, encoded: EncodedParams) -> Snapshot:
+        """The parameters, without making them current.
+
+        Raises:
+          ParamsError: corrupt or of another layout.
+        """
+        params = decode(encoded, self._policy.template, self._policy.layout_hash)
+        return Snapshot(encoded.version, encoded.learner_step, params, self._clock(), encoded)
 
     def swap(self) -> Snapshot | None:
         """Makes the newest parameters current; call between two steps."""

@@ -50,6 +50,11 @@ class RosBoard:
         if self._cancelled.is_set():
             raise Cancelled
 
+    def pause(self) -> None:
+        """Half a second, or less if the job is cancelled meanwhile."""
+        self._cancelled.wait(0.5)
+        self.check()
+
     def status(self, phase: Phase, driver: str, detail: str) -> None:
         """What is being done."""
         self._said, self._waits = (phase, driver, detail), False

@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from serl_learner.types import Record
 
 
-class QueueFull(RuntimeError):
+class SenderError(RuntimeError):
+    """Records cannot reach the learner; the message says why."""
+
+
+class QueueFull(SenderError):
     """More records are unacknowledged than may be kept; the message shows both numbers."""
+
+
+class LearnerForgot(SenderError):
+    """The learner asks for records that it had called durable: they are gone."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,8 @@ class TransitionSender:
         self._first_unsent = 0
         self._received = 0
         self._durable = 0
-        self._credit = 0
+        self._credit = 1  # the first record: a learner answers only who it has heard
+        self._forgotten = ""
         self._last_progress = clock()
         self.retransmitted = 0
 
@@ -68,8 +77,10 @@ class TransitionSender:
 
         Raises:
           QueueFull: the learner has been away for too long; the record is not taken.
+          LearnerForgot: the session cannot go on.
         """
         with self._changed:
+            self._check()
             if len(self._kept) >= self._config.capacity:
                 raise QueueFull(
                     f"{len(self._kept)} records are unacknowledged, at most "
@@ -81,17 +92,32 @@ class TransitionSender:
             self._send_window()
 
     def wait_for_credit(self, seq: int, timeout: float) -> bool:
-        """Whether the record `seq` may be made; waits up to `timeout` [s] for it."""
+        """Whether the record `seq` may be made; waits up to `timeout` [s] for it.
+
+        Raises:
+          LearnerForgot: the session cannot go on.
+        """
         with self._changed:
+            self._check()
             return self._changed.wait_for(lambda: seq < self._credit, timeout)
+
+    def wait_for_room(self, timeout: float) -> bool:
+        """Whether another record can be kept; waits up to `timeout` [s] for it."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._kept) < self._config.capacity, timeout)
 
     def acknowledge(self, received_seq: int, next_seq: int, credit: int) -> None:
         """The learner's word: what arrived, what is durable, how far the actor may go.
 
         A learner that was restarted may have received less than before: it gets that again.
         """
-        received_seq = max(received_seq, next_seq)  # what is durable is no longer kept here
         with self._changed:
+            if received_seq < self._durable:
+                self._forgotten = (
+                    f"the learner asks for record {received_seq}, but had called all below "
+                    f"{self._durable} durable: its log is gone; start the actor anew"
+                )
+                return
             if received_seq != self._received:
                 self._last_progress = self._clock()
             if received_seq < self._received:
@@ -113,6 +139,10 @@ class TransitionSender:
                 self._first_unsent = self._received
                 self._last_progress = self._clock()
             self._send_window()
+
+    def _check(self) -> None:
+        if self._forgotten:
+            raise LearnerForgot(self._forgotten)
 
     def _send_window(self) -> None:
         if not self._kept:

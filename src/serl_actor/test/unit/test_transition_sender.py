@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serl_actor.transition_sender import QueueFull, SenderConfig, TransitionSender
+from serl_actor.transition_sender import LearnerForgot, QueueFull, SenderConfig, TransitionSender
 from serl_controllers.ros_qos import TRANSITIONS_DEPTH
 from serl_learner.types import Record
 
@@ -106,40 +106,39 @@ def test_case_07_a_restarted_learner_gets_again_what_it_lost():
     assert sent == [2, 3, 4]
 
 
-def test_nothing_below_durable_is_ever_asked_of_the_queue():
-    """An ack that claims less received than durable must not send what is gone."""
-    sender, sent, _ = make(window=10)
+def test_a_learner_that_lost_what_it_called_durable_ends_the_session():
+    sender, _, _ = make()
     for seq in range(4):
         sender.put(record(seq))
     sender.acknowledge(4, 4, 100)
-    sent.clear()
-    sender.acknowledge(0, 4, 100)
-    sender.put(record(4))
-    assert sent == [4]
+    sender.acknowledge(0, 0, 100)
+    with pytest.raises(LearnerForgot, match=r"record 0.*below 4"):
+        sender.put(record(4))
 
 
 def test_a_full_queue_is_an_error_that_shows_the_limit():
     sender, _, _ = make(capacity=5)
     for seq in range(5):
         sender.put(record(seq))
-    with pytest.raises(QueueFull, match="5 records.*at most 5"):
+    with pytest.raises(QueueFull, match=r"5 records.*at most 5"):
         sender.put(record(5))
     assert sender.unacknowledged == 5
 
 
 def test_case_14_credit_lets_the_actor_go_on_exactly_so_far():
     sender, _, _ = make()
-    assert not sender.wait_for_credit(0, timeout=0.0)
-    sender.acknowledge(0, 0, credit=2)
-    assert sender.wait_for_credit(1, timeout=0.0)
-    assert not sender.wait_for_credit(2, timeout=0.0)
+    assert sender.wait_for_credit(0, timeout=0.0), "or the learner would never hear of it"
+    assert not sender.wait_for_credit(1, timeout=0.0)
+    sender.acknowledge(0, 0, credit=3)
+    assert sender.wait_for_credit(2, timeout=0.0)
+    assert not sender.wait_for_credit(3, timeout=0.0)
 
 
 def test_credit_wakes_who_waits_for_it():
     sender, _, _ = make()
-    timer = threading.Timer(0.05, lambda: sender.acknowledge(0, 0, 1))
+    timer = threading.Timer(0.05, lambda: sender.acknowledge(0, 0, 2))
     timer.start()
-    assert sender.wait_for_credit(0, timeout=10.0)
+    assert sender.wait_for_credit(1, timeout=10.0)
 
 
 def run_lossy(seed: int, loss: float, count: int, send_down: Callable[[], bool]) -> list[int]:

@@ -1,0 +1,90 @@
+"""How the training went so far, and the best policy of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from serl_actor.policy_source import Snapshot
+from serl_actor.rollout import Episode
+
+RECENT = 20
+"""Episodes that the running success rate is taken over."""
+
+
+@dataclass
+class Training:
+    """Counts of one job, also over restarts.
+
+    Attributes:
+      env_steps: executed steps of warm-up and training.
+      episodes: of warm-up and training.
+      recent: the last training episodes, at most RECENT; warm-up is not among them.
+      best_successes: among the last RECENT episodes, when `best` acted.
+      best: the newest policy with the most successes; None before a training episode.
+    """
+
+    env_steps: int = 0
+    episodes: int = 0
+    recent: deque[Episode] = field(default_factory=lambda: deque(maxlen=RECENT))
+    best_successes: int = 0
+    best: Snapshot | None = None
+
+    def warm_up(self, episode: Episode) -> None:
+        """One more episode of another driver than the policy."""
+        self.env_steps += episode.steps
+        self.episodes += 1
+
+    def add(self, episode: Episode) -> None:
+        """One more training episode."""
+        self.warm_up(episode)
+        self.recent.append(episode)
+
+    def improve(self, snapshot: Snapshot) -> bool:
+        """Whether the policy that ended the last episode is the best so far; ties: the newer one.
+
+        Episodes that the window still lacks count as failures, so that one lucky first episode
+        beats nothing.
+        """
+        successes = sum(e.success for e in self.recent)
+        known = self.best is not None and self.best.version == snapshot.version
+        if successes < self.best_successes:
+            return False
+        self.best_successes, self.best = successes, snapshot
+        return not known
+
+    @property
+    def success(self) -> float:
+        """Share of the last 20 episodes that succeeded; of those there are, before there are 20."""
+        return sum(e.success for e in self.recent) / max(len(self.recent), 1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it; without the best policy's parameters."""
+        return {
+            "env_steps": self.env_steps,
+            "episodes": self.episodes,
+            "recent": [asdict(episode) for episode in self.recent],
+            "best_successes": self.best_successes,
+            "best_version": None if self.best is None else self.best.version,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], best: Snapshot | None) -> Training:
+        """What `to_plain` gave.
+
+        A best policy of another version than was noted (the process was killed between the two
+        files) is still the best there is; without one, the search for it begins anew.
+
+        Raises:
+          ValueError: it is no such thing; says what is wrong.
+        """
+        try:
+            recent = deque((Episode(**episode) for episode in plain["recent"]), maxlen=RECENT)
+            training = cls(int(plain["env_steps"]), int(plain["episodes"]), recent)
+            training.best_successes = int(plain["best_successes"]) if best is not None else 0
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no training state: {error!r}") from error
+        training.best = best
+        return training

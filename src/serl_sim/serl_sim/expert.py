@@ -9,7 +9,12 @@ from enum import Enum
 import numpy as np
 
 from serl_controllers.arm import ArmState
-from serl_controllers.geometry import Array, Pose, quaternion_product, rotation_vector_from_quaternion
+from serl_controllers.geometry import (
+    Array,
+    Pose,
+    quaternion_product,
+    rotation_vector_from_quaternion,
+)
 
 Range = tuple[float, float]
 
@@ -62,7 +67,7 @@ class ExpertConfig:
     tremor: float = 0.08
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.translation_scale or not 0.0 < self.rotation_scale:
+        if min(self.translation_scale, self.rotation_scale) <= 0.0:
             raise ValueError(
                 f"scales are {self.translation_scale} m, {self.rotation_scale} rad, expected > 0"
             )

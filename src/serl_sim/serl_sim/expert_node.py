@@ -16,9 +16,9 @@ from serl_controllers.arm import ArmState
 from serl_controllers.ros_arm import state_from_msg, time_from_ns
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
+from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
-from serl_controllers.ros_status import StatusPublisher
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
@@ -59,6 +59,8 @@ class ExpertNode(Node):
         self._expert = ScriptedExpert(self._config.expert)
         self._episodes = 0
         self._acted: ArmState | None = None  # on the state that its last action answers
+        self._last_stamp_ns = 0
+        self._period_ns = round(1e9 * self._config.control_period)
         self._twist = np.zeros(6, np.float32)
         self._heard = -1e9
         self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
@@ -77,18 +79,19 @@ class ExpertNode(Node):
             self._act(state)
         elif self._is_new_step(state):
             self._act(state)
+        self._last_stamp_ns = state.stamp_ns
         self._publish(state)
 
     def _is_new_episode(self, state: ArmState) -> bool:
         """The scene was reset: the count of commands began anew."""
+        if state.command_seq == 0:
+            # A reset takes a period of its own; the states of real time follow more closely.
+            return state.stamp_ns - self._last_stamp_ns >= self._period_ns
         return state.command_seq < self._acted.command_seq
 
     def _is_new_step(self, state: ArmState) -> bool:
         waited_ns = state.stamp_ns - self._acted.stamp_ns
-        return (
-            state.command_seq != self._acted.command_seq
-            or waited_ns >= 1e9 * self._config.control_period
-        )
+        return state.command_seq != self._acted.command_seq or waited_ns >= self._period_ns
 
     def _act(self, state: ArmState) -> None:
         self._twist = self._expert.act(state).astype(np.float32)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from serl_controllers.geometry import Array, Pose, quaternion_product, rotation_vector_from_quaternion
+from serl_controllers.geometry import (
+    Array,
+    Pose,
+    quaternion_product,
+    rotation_vector_from_quaternion,
+)
 from serl_sim.config import SceneError
 
 TOLERANCE_M = 1e-4

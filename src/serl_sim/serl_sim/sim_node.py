@@ -25,12 +25,12 @@ from serl_controllers.ros_arm import (
 )
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
 from serl_controllers.ros_qos import COMMAND, METRICS, STATE
+from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import ArmCommand, Metrics, RobotState
 from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig, SceneError
-from serl_controllers.ros_status import StatusPublisher
 from serl_sim.simulation import Simulation
 
 METRICS_PERIOD = 5.0
@@ -83,6 +83,7 @@ class SimNode(Node):
         self._simulation = Simulation(scene, law, self._config.control_period)
         self._intake = CommandIntake(self._simulation, lockstep=not self._config.realtime)
         self._phase = "realtime" if self._config.realtime else "lockstep"
+        self._episodes = 0
         self._periods = 0
         self._physics_s = 0.0
         self._measured = (time.monotonic(), 0, 0.0)
@@ -180,6 +181,7 @@ class SimNode(Node):
         start = pose_from_msg(request.start) if request.has_start else None
         try:
             self._simulation.reset(int(request.seed), start, bool(request.randomise))
+            self._episodes += 1
             response.success = True
         except SceneError as error:
             response.success = False
@@ -195,7 +197,14 @@ class SimNode(Node):
         return response
 
     def _watch(self) -> None:
-        """Sees who is there, and says what is waited for."""
+        """Sees who is there, says what is waited for, and repeats the state in a lull.
+
+        The repeat costs little and reaches who missed the state or came late. There is none
+        before the first reset: an episode begins with one.
+        """
+        lull = time.monotonic() - self._last_command > WATCH_PERIOD
+        if lull and self._episodes > 0 and not self._config.realtime:
+            self._publish_state(self._simulation.state())
         if self._count_commanders() > 1:
             self._find_rivals()
         else:

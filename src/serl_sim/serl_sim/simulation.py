@@ -14,6 +14,7 @@ from serl_controllers.simulated_arm import SimulatedArm
 from serl_sim import scene
 from serl_sim.config import SceneConfig, SceneError
 from serl_sim.kinematics import InverseKinematics, site_pose
+from serl_sim.tool import TCP_SITE, set_in_hand_offset
 
 DEEPEST_START = 1e-4
 """A start pose whose plug is deeper than this in the fixture is refused [m]."""
@@ -47,8 +48,7 @@ class Simulation:
         self.ticks_per_period = ticks
         self.model = scene.build_model(config)
         self.data = mujoco.MjData(self.model)
-        self._site = self.model.site(scene.TCP_SITE).id
-        self._plug = self.model.body(scene.PLUG_BODY).id
+        self._site = self.model.site(TCP_SITE).id
         self._tick_ns = round(config.physics_period * 1e9)
         self._ticks = 0
         self._command_seq = 0
@@ -57,7 +57,7 @@ class Simulation:
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
         self._place(config.nominal_start)
         self._arm = SimulatedArm(
-            self.model, self.data, scene.TCP_SITE, list(scene.JOINTS), list(scene.ACTUATORS), law
+            self.model, self.data, TCP_SITE, list(scene.JOINTS), list(scene.ACTUATORS), law
         )
         self.reset(seed=0, randomise=False)
 
@@ -78,12 +78,12 @@ class Simulation:
         """
         before = (self._in_hand, self.data.qpos.copy(), self.data.qvel.copy())
         self._in_hand = self._draw_offset(seed) if randomise else Pose.identity()
-        scene.set_in_hand_offset(self.model, self._in_hand)
+        set_in_hand_offset(self.model, self._in_hand)
         try:
             self._place(self.config.nominal_start if start is None else start)
         except SceneError:
             self._in_hand, self.data.qpos[:], self.data.qvel[:] = before
-            scene.set_in_hand_offset(self.model, self._in_hand)
+            set_in_hand_offset(self.model, self._in_hand)
             raise
         self._arm.reset()
         self._command_seq = 0

@@ -1,0 +1,82 @@
+"""The hand and the plug it holds: rigid, so the hand has no joints of its own."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+
+from serl_controllers.geometry import Pose
+from serl_sim.config import SceneConfig
+from serl_sim.geoms import BOX, DARK_RGBA, LIGHT_RGBA, PLUG, add_visual_box, contact_figures
+
+TCP_SITE = "tcp"
+PLUG_BODY = "plug"
+PLUG_GEOM = "plug"
+
+FINGER_TIP = 0.1122
+"""Distance of the finger tips from the hand's origin, along its z [m]."""
+
+_FINGER_TOP = 0.06
+
+_PLUG_RGBA = (0.93, 0.93, 0.88, 1.0)
+
+
+def replace_hand(spec: mujoco.MjSpec, config: SceneConfig) -> None:
+    """Fingers closed on the plug, which is free to be placed anew at each reset."""
+    _remove_gripper(spec)
+    hand = spec.body("hand")
+    _, y, z = config.plug_size
+    tip = FINGER_TIP + z
+    if not config.mesh_visuals:
+        add_visual_box(hand, (0, 0, 0.035), (0.02, 0.1, 0.032), LIGHT_RGBA)
+    length = FINGER_TIP - _FINGER_TOP
+    for side in (-1.0, 1.0):
+        middle = (0, side * (0.5 * y + 0.004), _FINGER_TOP + 0.5 * length)
+        add_visual_box(hand, middle, (0.009, 0.004, 0.5 * length), DARK_RGBA)
+    hand.add_site(name=TCP_SITE, pos=[0, 0, tip], size=[0.001, 0, 0], group=4)
+    _add_plug(hand.add_body(name=PLUG_BODY, pos=[0, 0, tip]), config)
+    # Looks at the plug's tip from beside the hand.
+    hand.add_camera(
+        name="wrist", pos=[0.07, 0, 0.03], xyaxes=[0, -1, 0, *_up(0.07, tip - 0.03)], fovy=60
+    )
+
+
+def set_in_hand_offset(model: mujoco.MjModel, offset: Pose) -> None:
+    """Places the plug in the hand: `offset` is T_tcp_plug, identity without an offset."""
+    tcp = model.site(TCP_SITE)
+    pose = Pose(tcp.pos, tcp.quat[[1, 2, 3, 0]]) @ offset
+    body = model.body(PLUG_BODY)
+    body.pos[:] = pose.position
+    body.quat[:] = pose.quaternion[[3, 0, 1, 2]]
+
+
+def _remove_gripper(spec: mujoco.MjSpec) -> None:
+    """Takes away the finger joints with all that refers to them."""
+    for element in (*spec.keys, *spec.equalities, *spec.tendons, *spec.actuators):
+        spec.delete(element)
+    for name in ("left_finger", "right_finger"):
+        for joint in list(spec.body(name).joints):
+            spec.delete(joint)
+
+
+def _add_plug(plug: mujoco.MjsBody, config: SceneConfig) -> None:
+    """Its frame's origin is the middle of the tip."""
+    x, y, z = config.plug_size
+    # Between the fingers there is more of it, which touches nothing.
+    add_visual_box(plug, (0, 0, -z - 0.006), (0.5 * x + 0.001, 0.5 * y, 0.006), _PLUG_RGBA)
+    plug.add_geom(
+        name=PLUG_GEOM,
+        type=BOX,
+        pos=[0, 0, -0.5 * z],
+        size=[0.5 * x, 0.5 * y, 0.5 * z],
+        mass=0.005,
+        rgba=_PLUG_RGBA,
+        **contact_figures(config, PLUG),
+    )
+
+
+def _up(forward: float, down: float) -> tuple[float, float, float]:
+    """Image's up axis of a camera `forward` in x of what it looks at, `down` in z beneath it."""
+    length = math.hypot(forward, down)
+    return (-down / length, 0.0, -forward / length)

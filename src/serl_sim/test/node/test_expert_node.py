@@ -1,0 +1,102 @@
+"""The expert answers every state, repeatably, and inserts through the topics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from probe import Probe
+
+from serl_controllers.geometry import Pose
+from serl_controllers.ros_arm import ns_from_time, state_from_msg
+from serl_sim.expert_node import ExpertNode, episode_seed
+from serl_sim.sim_node import SimNode
+
+
+@pytest.fixture
+def nodes(bench):
+    return [bench.add(SimNode), bench.add(ExpertNode, parameters={"seed": 5})]
+
+
+@pytest.fixture
+def probe(bench, nodes):
+    node = bench.add(Probe, bench)
+    wait_for_nodes(node)
+    return node
+
+
+def wait_for_nodes(probe):
+    probe.wait_for_sim()
+    probe.bench.wait(
+        lambda: (
+            probe.count_publishers("intervention") and probe.count_subscribers("arm/state") >= 2
+        ),
+        "the expert node",
+    )
+
+
+def answer_to(probe, state):
+    """The expert's answer to a state."""
+    return probe.bench.wait(
+        lambda: next(
+            (i for i in probe.interventions if ns_from_time(i.state_stamp) == state.stamp_ns), None
+        ),
+        "the expert's answer",
+    )
+
+
+def drive(probe, steps):
+    """Twists [steps, 6] of one episode that the expert drives."""
+    state, twists = state_from_msg(probe.reset(seed=1).state), []
+    for seq in range(1, steps + 1):
+        twist = np.array(answer_to(probe, state).twist, dtype=np.float64)
+        twists.append(twist)
+        step = Pose.from_rotation_vector(0.01 * twist[:3], 0.06 * twist[3:])
+        state = probe.step(state.tcp_pose @ step, seq)
+    return np.array(twists)
+
+
+def test_every_state_is_answered_by_its_stamp(probe):
+    state = state_from_msg(probe.reset(seed=1).state)
+    answer = answer_to(probe, state)
+    assert answer.active
+    assert answer.device == "expert"
+    assert answer.header.frame_id == "tcp"
+    assert np.abs(answer.twist).max() <= 1.0
+
+
+def test_repeated_state_gets_the_same_answer(probe):
+    state = state_from_msg(probe.reset(seed=1).state)
+    first = answer_to(probe, state)
+    probe.interventions.clear()
+    probe.send(state.tcp_pose, 0)  # asks for the state again
+    assert np.array_equal(answer_to(probe, state).twist, first.twist)
+
+
+def test_episodes_differ_and_a_second_run_repeats_them(bench, probe, nodes):
+    runs = [(drive(probe, 15), drive(probe, 15))]
+    for node in nodes:
+        bench.remove(node)
+    bench.wait(
+        lambda: (
+            not probe.count_publishers("intervention") and not probe.count_publishers("arm/state")
+        ),
+        "the nodes to leave",
+    )
+    bench.add(SimNode)
+    bench.add(ExpertNode, parameters={"seed": 5})
+    wait_for_nodes(probe)
+    probe.interventions.clear()
+    runs.append((drive(probe, 15), drive(probe, 15)))
+    assert not np.array_equal(runs[0][0], runs[0][1])
+    assert np.array_equal(runs[0], runs[1])
+
+
+def test_two_resets_without_a_step_are_two_episodes(probe):
+    first = answer_to(probe, state_from_msg(probe.reset(seed=1).state))
+    second = answer_to(probe, state_from_msg(probe.reset(seed=1).state))
+    assert not np.array_equal(first.twist, second.twist)
+
+
+def test_seeds_of_episodes_differ():
+    seeds = {episode_seed(seed, episode) for seed in range(10) for episode in range(100)}
+    assert len(seeds) == 1000

@@ -1,0 +1,72 @@
+"""The insertion as a task: random starts, actions and success, on one simulation for all tests."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from serl_controllers.arm import ArmTarget
+from serl_controllers.geometry import Pose, quaternion_product
+from serl_sim.compliance import Compliance
+from serl_sim.config import SceneConfig
+from serl_sim.simulation import Simulation
+
+EPISODE_STEPS = 100
+THRESHOLD_M = np.array((0.003, 0.003, 0.001))
+THRESHOLD_RAD = 0.1
+
+
+class Insertion:
+    """What an environment adds to the simulation, as short as it gets."""
+
+    def __init__(self, config: SceneConfig) -> None:
+        self.config = config
+        self.law = Compliance().law_parameters(config.target)
+        self.simulation = Simulation(config, self.law)
+
+    def random_start(self, seed: int) -> Pose:
+        rng = np.random.default_rng(seed)
+        nominal = self.config.nominal_start
+        x, y = rng.uniform(-0.05, 0.05, 2)
+        yaw = rng.uniform(-1.0, 1.0) * math.radians(20.0)
+        turn = Pose.from_rotation_vector((x, y, 0.0), (0.0, 0.0, yaw))
+        return Pose(
+            nominal.position + turn.position,
+            quaternion_product(turn.quaternion, nominal.quaternion),
+        )
+
+    def tool_in_fixture(self, state) -> Pose:
+        return self.config.target.inverse() @ state.tcp_pose
+
+    def succeeded(self, state) -> bool:
+        tool = self.tool_in_fixture(state)
+        near = np.all(np.abs(tool.position) < THRESHOLD_M)
+        return bool(near and np.all(np.abs(tool.rotation_vector) < THRESHOLD_RAD))
+
+    def target(self, state, action) -> ArmTarget:
+        step = Pose.from_rotation_vector(0.01 * action[:3], 0.06 * action[3:])
+        pose, _ = self.law.box.clip(state.tcp_pose @ step)
+        return ArmTarget(pose)
+
+    def episode(self, seed: int, policy) -> tuple[bool, int]:
+        """Success and length of one episode; `policy` maps a state to an action [6]."""
+        state = self.simulation.reset(seed, self.random_start(seed))
+        for length in range(1, EPISODE_STEPS + 1):
+            state = self.simulation.step(self.target(state, policy(state)))
+            if self.succeeded(state):
+                return True, length
+        return False, EPISODE_STEPS
+
+
+@pytest.fixture(scope="session")
+def insertion() -> Insertion:
+    return Insertion(SceneConfig())
+
+
+@pytest.fixture
+def simulation(insertion) -> Simulation:
+    """At its nominal start, without hidden offsets."""
+    insertion.simulation.reset(0, randomise=False)
+    return insertion.simulation

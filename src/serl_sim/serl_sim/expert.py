@@ -18,6 +18,9 @@ from serl_controllers.geometry import (
 
 Range = tuple[float, float]
 
+_STREAM = 2
+"""Keeps the expert's draws apart from what others draw with the same seed."""
+
 
 @dataclass(frozen=True)
 class ExpertConfig:
@@ -55,7 +58,7 @@ class ExpertConfig:
     speed: Range = (0.45, 0.85)
     push: Range = (0.3, 0.5)
     turn: float = 0.6
-    look_error: float = 0.0007
+    look_error: float = 0.0009
     yaw_error: float = 0.02
     look_steps: tuple[int, int] = (2, 5)
     hesitation: float = 0.06
@@ -103,7 +106,7 @@ class ScriptedExpert:
 
     def reset(self, seed: int) -> None:
         """A new episode, and a new mood."""
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng((seed, _STREAM))
         self._speed = self._rng.uniform(*self._config.speed)
         self._tremor = np.zeros(6)
         self._pause = 0

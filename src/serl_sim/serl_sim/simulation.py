@@ -23,6 +23,10 @@ GRIPPER_OPENING = 0.1
 """Of the hand closed on the plug, 0 closed .. 1 open; commands do not move it."""
 
 
+_STREAM = 1
+"""Keeps the scene's draws apart from what others draw with the same seed."""
+
+
 class Simulation:
     """An impedance-controlled arm that repeats exactly: same calls, same states, bit for bit.
 
@@ -182,7 +186,7 @@ class Simulation:
 
     def _draw_offset(self, seed: int) -> Pose:
         """T_tcp_plug: uniform in a disc across the plug, and a turn about a random axis."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng((seed, _STREAM))
         radius = self.config.in_hand_offset_m * math.sqrt(rng.uniform())
         direction = rng.uniform(0.0, 2.0 * math.pi)
         axis = rng.normal(size=3)

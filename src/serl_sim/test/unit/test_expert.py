@@ -74,8 +74,8 @@ def test_it_goes_through_every_phase(insertion):
 
 
 def test_expert_succeeds_often_and_slowly(insertion):
-    """On 200 seeds it was 83 % with 67 steps; a good policy needs about 20."""
-    success, length = rates(insertion, expert_of_seed, range(30))
+    """On 200 seeds: 81 % in 100 steps, 69 steps on average; a good policy needs about 20."""
+    success, length = rates(insertion, expert_of_seed, range(40))
     assert 0.6 <= success <= 0.95
     assert 45.0 <= length <= 75.0
 

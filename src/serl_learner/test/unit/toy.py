@@ -9,6 +9,7 @@ import numpy as np
 
 from serl_learner.agents.sac import SACConfig
 from serl_learner.learner import Learner, LearnerConfig
+from serl_learner.replay import Ring
 from serl_learner.types import ObservationSpec, Record
 
 ACTION_DIM = 2
@@ -70,3 +71,20 @@ def same(first: Any, second: Any) -> bool:
 def host_copy(tree: Any) -> Any:
     """A copy that no donated buffer can change."""
     return jax.tree.map(np.array, tree)
+
+
+def transition(number: int) -> dict[str, Any]:
+    """A transition that holds `number` / 1000 everywhere, its successor one more."""
+    first, second = record(number), record(number + 1)
+    return {
+        "observation": first.observation,
+        "next_observation": second.observation,
+        "action": first.action,
+        "reward": np.float32(number / 1000.0),
+        "terminated": np.bool_(number % 2),
+    }
+
+
+def contents(ring: Ring) -> dict[str, Any]:
+    """All that a ring holds, [size, ...], in the order of its slots."""
+    return jax.tree.map(lambda leaf: np.array(leaf)[: int(ring.size)], ring.data)

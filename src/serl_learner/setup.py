@@ -17,7 +17,9 @@ setup(
     zip_safe=True,
     maintainer="SERL ROS maintainers",
     maintainer_email="maintainers@serl-ros.dev",
-    description="Reinforcement learning from demonstrations: networks, agents, replay, learner.",
+    description="Learning: agents, replay, parameter codec, episode log, and the learner node.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["learner_node = serl_learner.learner_node:main"]},
+    entry_points={
+        "console_scripts": ["learner_node = serl_learner.learner_node:main"]
+    },
 )

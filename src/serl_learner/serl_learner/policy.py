@@ -14,8 +14,6 @@ import numpy as np
 from serl_learner import tanh_gaussian
 from serl_learner.agents.sac import SACConfig, policy_network
 from serl_learner.networks.state_vector import state_size, state_vector
-from serl_learner.params_codec import EncodedParams, decode
-from serl_learner.tree_layout import layout_of
 from serl_learner.types import Observation, ObservationSpec
 
 
@@ -41,10 +39,6 @@ class Policy:
         self._mode = jax.jit(mode)
         self._draw = jax.jit(draw)
 
-    def decode(self, encoded: EncodedParams) -> Any:
-        """Parameters as received; ParamsError if they are corrupt or of another layout."""
-        return decode(encoded, self.template, self.layout_hash)
-
     def mode(self, params: Any, observation: Observation) -> np.ndarray:
         """The deterministic action, [A]."""
         return np.asarray(self._mode(params, dict(observation)))
@@ -59,8 +53,12 @@ def layout_hash(params: Any, spec: ObservationSpec, config: SACConfig) -> str:
 
     Learning rates and the like may differ; what shapes the policy's function may not.
     """
+    leaves = {
+        jax.tree_util.keystr(path): (leaf.shape, str(leaf.dtype))
+        for path, leaf in jax.tree_util.tree_leaves_with_path(params)
+    }
     shaping = {k: asdict(config)[k] for k in ("hidden", "activation", "layer_norm")}
-    text = json.dumps([layout_of(params), sorted(spec.items()), shaping], sort_keys=True)
+    text = json.dumps([leaves, sorted(spec.items()), shaping], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

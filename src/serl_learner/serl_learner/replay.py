@@ -1,8 +1,4 @@
-"""Replay on the device: a ring of records, sampled inside the jitted update.
-
-Every observation is stored once. The action, reward and termination flag of a transition lie in
-the slot of its first observation, and its next observation is in the slot after it.
-"""
+"""Replay on the device: one ring per tensor, sampled inside the jitted update."""
 
 from __future__ import annotations
 
@@ -20,142 +16,78 @@ from serl_learner.types import ObservationSpec
 Transition = Mapping[str, Any]
 """observation, next_observation (dicts), action [A], reward, terminated of one transition."""
 
-Batch = Mapping[str, Any]
-"""The same with a leading axis [B]."""
-
-MIN_CAPACITY = 3
-"""Slots: a transition takes two, and what is being written must not be one of them."""
-
 
 class Ring(flax.struct.PyTreeNode):
-    """Fixed-capacity ring of records; the oldest are overwritten.
+    """Fixed-capacity ring of transitions; the oldest are overwritten."""
 
-    Attributes:
-      slots: {"observation": {...}, "action", "reward", "terminated"}, each [capacity, ...].
-      starts: slots at which a transition starts, itself a ring, oldest at `tail`: [capacity].
-      tail: index into `starts` of the oldest transition.
-      size: transitions that can be sampled.
-      head: the slot that is written next.
-    """
-
-    slots: Any
-    starts: jax.Array
-    tail: jax.Array
+    data: Any
     size: jax.Array
     head: jax.Array
 
     @property
     def capacity(self) -> int:
-        """Records it can hold."""
-        return self.starts.shape[0]
+        """Transitions it can hold."""
+        return jax.tree.leaves(self.data)[0].shape[0]
 
 
-def record_bytes(spec: ObservationSpec, action_dim: int) -> int:
-    """Bytes that one record takes in a ring."""
-    return sum(leaf.nbytes for leaf in jax.tree.leaves(_empty_slot(spec, action_dim))) + 4
+def transition_bytes(spec: ObservationSpec, action_dim: int) -> int:
+    """Bytes that one transition takes in a ring."""
+    return sum(leaf.nbytes for leaf in jax.tree.leaves(_empty_transition(spec, action_dim)))
 
 
 def create_ring(spec: ObservationSpec, action_dim: int, capacity_bytes: int) -> Ring:
-    """An empty ring as large as `capacity_bytes` allows; ValueError if that is too small."""
-    size = record_bytes(spec, action_dim)
-    capacity = capacity_bytes // size
-    if capacity < MIN_CAPACITY:
+    """An empty ring as large as `capacity_bytes` allows; ValueError if not even one fits."""
+    capacity = capacity_bytes // transition_bytes(spec, action_dim)
+    if capacity < 1:
         raise ValueError(
-            f"replay capacity of {capacity_bytes} bytes is below {MIN_CAPACITY} records"
-            f" of {size} bytes each"
+            f"replay capacity of {capacity_bytes} bytes is below one transition"
+            f" ({transition_bytes(spec, action_dim)} bytes)"
         )
-    slots = jax.tree.map(
-        lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), _empty_slot(spec, action_dim)
-    )
+    template = _empty_transition(spec, action_dim)
+    data = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), template)
+    return Ring(data=data, size=jnp.int32(0), head=jnp.int32(0))
+
+
+@partial(jax.jit, donate_argnums=0)
+def insert(ring: Ring, transition: Transition) -> Ring:
+    """The ring with one more transition; the old ring's buffers are reused."""
+    data = jax.tree.map(lambda ring_leaf, x: ring_leaf.at[ring.head].set(x), ring.data, transition)
     return Ring(
-        slots=slots,
-        starts=jnp.zeros((capacity,), jnp.int32),
-        tail=jnp.int32(0),
-        size=jnp.int32(0),
-        head=jnp.int32(0),
-    )
-
-
-@partial(jax.jit, static_argnames="continues", donate_argnums=0)
-def insert(ring: Ring, transition: Transition, continues: bool = False) -> Ring:
-    """The ring with one more transition; the buffers of the old one are reused.
-
-    With `continues`, the observation is the next observation of the transition inserted before,
-    so it is in the ring already.
-    """
-    if not continues:
-        ring = _push(ring, transition["observation"])
-    start = (ring.head - 1) % ring.capacity
-    ring = _push(ring, transition["next_observation"])
-    slots = dict(ring.slots)
-    for name in ("action", "reward", "terminated"):
-        slots[name] = slots[name].at[start].set(transition[name])
-    end = (ring.tail + ring.size) % ring.capacity
-    return ring.replace(slots=slots, starts=ring.starts.at[end].set(start), size=ring.size + 1)
-
-
-def _push(ring: Ring, observation: Any) -> Ring:
-    """Writes one observation; the transition that started in its slot, the oldest, is dropped."""
-    stored = jax.tree.map(
-        lambda leaf, x: leaf.at[ring.head].set(x), ring.slots["observation"], observation
-    )
-    drop = (ring.size > 0) & (ring.starts[ring.tail] == ring.head)
-    return ring.replace(
-        slots=dict(ring.slots) | {"observation": stored},
-        tail=jnp.where(drop, (ring.tail + 1) % ring.capacity, ring.tail),
-        size=ring.size - drop.astype(jnp.int32),
+        data=data,
+        size=jnp.minimum(ring.size + 1, ring.capacity),
         head=(ring.head + 1) % ring.capacity,
     )
 
 
-def sample(ring: Ring, key: jax.Array, batch: int) -> Batch:
-    """`batch` transitions, uniform with replacement; of an empty ring the content is undefined."""
-    drawn = jax.random.randint(key, (batch,), 0, jnp.maximum(ring.size, 1))
-    return transitions_at(ring, drawn)
+def sample(ring: Ring, key: jax.Array, batch: int) -> Transition:
+    """`batch` transitions, uniform with replacement; the ring must not be empty."""
+    index = jax.random.randint(key, (batch,), 0, ring.size)
+    return jax.tree.map(lambda leaf: leaf[index], ring.data)
 
 
-def transitions_at(ring: Ring, index: jax.Array) -> Batch:
-    """The transitions number `index` [B], counted from the oldest."""
-    start = ring.starts[(ring.tail + index) % ring.capacity]
-    following = (start + 1) % ring.capacity
-    observation = ring.slots["observation"]
-    return {
-        "observation": jax.tree.map(lambda leaf: leaf[start], observation),
-        "next_observation": jax.tree.map(lambda leaf: leaf[following], observation),
-        "action": ring.slots["action"][start],
-        "reward": ring.slots["reward"][start],
-        "terminated": ring.slots["terminated"][start],
-    }
-
-
-def sample_mixed(prior: Ring, online: Ring, key: jax.Array, batch: int) -> Batch:
+def sample_mixed(prior: Ring, online: Ring, key: jax.Array, batch: int) -> Transition:
     """Half prior data, half online, interleaved so that every slice holds both (RLPD; D11).
 
     While one of the rings is empty, all come from the other.
-
-    Args:
-      batch: number of transitions, even.
     """
     prior_key, online_key = jax.random.split(key)
-    halves = (
-        _sample_or(prior, online, prior_key, batch // 2),
-        _sample_or(online, prior, online_key, batch // 2),
-    )
-    return jax.tree.map(lambda a, b: jnp.stack([a, b], 1).reshape(batch, *a.shape[1:]), *halves)
+    from_prior = jnp.arange(batch) % 2 == 0
+    from_prior = jnp.where(online.size == 0, True, from_prior & (prior.size > 0))
+    prior_index = jax.random.randint(prior_key, (batch,), 0, jnp.maximum(prior.size, 1))
+    online_index = jax.random.randint(online_key, (batch,), 0, jnp.maximum(online.size, 1))
+
+    def pick(prior_leaf: jax.Array, online_leaf: jax.Array) -> jax.Array:
+        mask = from_prior.reshape((batch,) + (1,) * (prior_leaf.ndim - 1))
+        return jnp.where(mask, prior_leaf[prior_index], online_leaf[online_index])
+
+    return jax.tree.map(pick, prior.data, online.data)
 
 
-def _sample_or(ring: Ring, other: Ring, key: jax.Array, batch: int) -> Batch:
-    """From `ring`, or from `other` while `ring` is empty."""
-    return jax.lax.cond(
-        ring.size > 0,
-        lambda: sample(ring, key, batch),
-        lambda: sample(other, key, batch),
-    )
-
-
-def _empty_slot(spec: ObservationSpec, action_dim: int) -> dict[str, Any]:
+def _empty_transition(spec: ObservationSpec, action_dim: int) -> dict[str, Any]:
+    observation = {key: np.zeros(shape, dtype) for key, (shape, dtype) in sorted(spec.items())}
     return {
-        "observation": {k: np.zeros(shape, dtype) for k, (shape, dtype) in sorted(spec.items())},
+        "observation": observation,
+        "next_observation": dict(observation),
         "action": np.zeros(action_dim, np.float32),
         "reward": np.zeros((), np.float32),
         "terminated": np.zeros((), np.bool_),

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from serl_learner.replay import Transition
 from serl_learner.types import Record
 
 
-@dataclass(frozen=True)
-class Step:
-    """One transition: the record that began it and the one that completed it."""
-
-    first: Record
-    second: Record
-
-    def continues(self, previous: Step | None) -> bool:
-        """Whether this one begins with the observation that ended `previous`."""
-        return previous is not None and previous.second is self.first
-
-
 class SegmentJoiner:
-    """Joins each record of a session with its successor; a tail without one is dropped (D3).
-
-    The final record of an aborted episode completes nothing: what broke the episode off may have
-    kept the arm from being seen, so its observation is not taken for the outcome of the action.
-    """
+    """Joins each record of a session with its successor; a tail without one is dropped (D3)."""
 
     def __init__(self) -> None:
         self._open: dict[bytes, Record] = {}
 
-    def add(self, record: Record) -> Step | None:
-        """The transition that `record` completes."""
+    def add(self, record: Record) -> tuple[Record, Transition] | None:
+        """The transition that `record` completes, with the record that began it."""
         previous = self._open.pop(record.session, None)
         if not record.last:
             self._open[record.session] = record
-        if previous is None or record.aborted or not _follows(previous, record):
+        if previous is None or not _follows(previous, record):
             return None
-        return Step(previous, record)
+        return previous, {
+            "observation": dict(previous.observation),
+            "next_observation": dict(record.observation),
+            "action": previous.action,
+            "reward": previous.reward,
+            "terminated": previous.terminated,
+        }
 
 
 def _follows(previous: Record, record: Record) -> bool:

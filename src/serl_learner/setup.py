@@ -19,7 +19,5 @@ setup(
     maintainer_email="maintainers@serl-ros.dev",
     description="Learning: agents, replay, parameter codec, episode log, and the learner node.",
     license="Apache-2.0",
-    entry_points={
-        "console_scripts": ["learner_node = serl_learner.learner_node:main"]
-    },
+    entry_points={"console_scripts": ["learner_node = serl_learner.learner_node:main"]},
 )

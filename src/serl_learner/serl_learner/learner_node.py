@@ -22,18 +22,18 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
-from serl_controllers.ros_qos import ACK, METRICS, PARAMS, TRANSITIONS
-from serl_interfaces.msg import Metrics, PolicyParams, Transition, TransitionAck
+from serl_controllers.ros_qos import TRANSITIONS
+from serl_interfaces.msg import Transition
 from serl_interfaces.srv import GetPolicyParams, SaveCheckpoint
 from serl_learner.checkpoint import CheckpointError
 from serl_learner.episodes import EpisodeError, EpisodeStore
 from serl_learner.learner import LearnerConfig
-from serl_learner.learner_metrics import Meter
+from serl_learner.learner_report import Meter, phase
 from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionConfig
 from serl_learner.params_codec import ParamsError, read_params
-from serl_learner.ros_acks import ack_to_msg, metrics_to_msg
 from serl_learner.ros_log import read_episode, write_episode
 from serl_learner.ros_params import params_to_msg
+from serl_learner.ros_publications import Publications
 from serl_learner.ros_records import record_from_msg
 from serl_learner.ros_status import StatusPublisher
 from serl_learner.ros_tensors import MalformedMessage
@@ -110,9 +110,7 @@ class LearnerNode(Node):
         self._worker.start()
 
     def _make_interface(self) -> None:
-        self._acks = self.create_publisher(TransitionAck, "transitions/ack", ACK)
-        self._params = self.create_publisher(PolicyParams, "policy_params", PARAMS)
-        self._metrics = self.create_publisher(Metrics, "metrics", METRICS)
+        self._out = Publications(self)
         self._status = StatusPublisher(self)
         self._transitions = self.create_subscription(
             Transition, "transitions", self._on_transition, TRANSITIONS
@@ -152,9 +150,10 @@ class LearnerNode(Node):
         return response
 
     def _watch(self) -> None:
-        phase = self._phase()
+        now_at = self._phase()
         waiting_for = ""
-        if phase != "loading" and time.monotonic() - self._last_heard > SILENCE:
+        silent = time.monotonic() - self._last_heard > SILENCE
+        if silent and now_at not in ("loading", "compiling") and self._inbox.empty():
             learner = self._session.learner
             if self.count_publishers(self._transitions.topic_name) == 0:
                 waiting_for = "an actor (a publisher on transitions)"
@@ -163,21 +162,14 @@ class LearnerNode(Node):
         detail = ""
         if self._session.rejected:
             detail = f"{self._session.rejected} refused, last: {self._session.last_rejection}"
-        self._status.say(phase, waiting_for, detail)
+        self._status.say(now_at, waiting_for, detail)
 
     def _phase(self) -> str:
-        session = self._session
         if self.failure is not None:
             return "failed"
         if not self._loaded:
             return "loading"
-        if self._config.serve_checkpoint:
-            return "serving"
-        if session.compiling:
-            return "compiling"
-        if session.learner is None or session.learner.online_steps == 0:
-            return "demonstrations"
-        return "training" if session.learner.training and session.session.training else "warm-up"
+        return phase(self._session)
 
     # The worker's thread
 
@@ -198,13 +190,16 @@ class LearnerNode(Node):
         while not self._stopping.is_set():
             heard = self._drain(0.0 if worked else IDLE_WAIT)
             worked = self._session.work()
-            self._publish_params()
+            encoded = self._session.take_unpublished()
+            if encoded is not None:
+                self._out.send_params(encoded)
             now = time.monotonic()
             if heard or worked or now - acked > ACK_PERIOD:
-                self._publish_acks()
+                self._out.send_acks(self._session.acknowledgements())
                 acked = now
             if now - metered > METRICS_PERIOD:
-                self._publish_metrics(meter, now)
+                values = meter.read(self._session, now)
+                self._out.send_metrics(values | {"dropped_messages": self._dropped})
                 metered = now
             if now - saved > self._config.checkpoint_every_s:
                 self.save()
@@ -240,25 +235,6 @@ class LearnerNode(Node):
             future.set_result((True, str(path)))
         except (LookupError, OSError) as error:
             future.set_result((False, str(error)))
-
-    def _publish_params(self) -> None:
-        encoded = self._session.take_unpublished()
-        if encoded is not None:
-            message = params_to_msg(encoded)
-            message.header.stamp = self.get_clock().now().to_msg()
-            self._params.publish(message)
-
-    def _publish_acks(self) -> None:
-        for ack in self._session.acknowledgements():
-            message = ack_to_msg(ack)
-            message.header.stamp = self.get_clock().now().to_msg()
-            self._acks.publish(message)
-
-    def _publish_metrics(self, meter: Meter, now: float) -> None:
-        values = meter.read(self._session, now) | {"dropped_messages": self._dropped}
-        message = metrics_to_msg(self.get_name(), int(values.get("updates", 0)), values)
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._metrics.publish(message)
 
     # Ends
 

@@ -88,7 +88,7 @@ class LearnerSession:
         Raises:
           EpisodeError, CheckpointError: a file is damaged or of another layout than the rest.
         """
-        if self._served is not None:
+        if self.serving:
             return
         saved = None if self._checkpoints is None else self._checkpoints / CHECKPOINT
         if saved is not None and saved.exists():
@@ -126,7 +126,7 @@ class LearnerSession:
         if self.spec is not None:
             return
         self.spec = spec
-        if self._served is not None:
+        if self.serving:
             return
         dim = self.session.action_dim
         self.learner = Learner(self.config, spec, dim, self.session.seed)
@@ -203,9 +203,16 @@ class LearnerSession:
     # Training
 
     @property
+    def serving(self) -> bool:
+        """Gives out one policy and learns nothing."""
+        return self._served is not None
+
+    @property
     def compiling(self) -> bool:
-        """The update is being compiled: no block is done yet."""
-        return self._compilation is not None and self._compilation.is_alive()
+        """Agent or update are being compiled: no block is done yet."""
+        if self.spec is None or self.serving:
+            return False
+        return self.learner is None or bool(self._compilation and self._compilation.is_alive())
 
     def work(self) -> bool:
         """Does the block that is due, if one is; whether there was."""
@@ -263,7 +270,7 @@ class LearnerSession:
         if none may follow, blocks are due, so it never stops for good. Records that make no step
         (last ones, demonstrations, evaluation) use up none for longer than until they arrive.
         """
-        if not self.session.training or self._served is not None:
+        if not self.session.training or self.serving:
             return UNLIMITED
         if self.learner is None:
             return self.config.training_starts + self.config.max_lag

@@ -1,8 +1,19 @@
-"""The numbers that the learner node publishes."""
+"""What the learner node tells of a session: its phase and its numbers."""
 
 from __future__ import annotations
 
 from serl_learner.learner_session import LearnerSession
+
+
+def phase(session: LearnerSession) -> str:
+    """What the learner is at, in one word."""
+    if session.serving:
+        return "serving"
+    if session.compiling:
+        return "compiling"
+    if session.learner is None or session.learner.online_steps == 0:
+        return "demonstrations"
+    return "training" if session.learner.training and session.session.training else "warm-up"
 
 
 class Meter:

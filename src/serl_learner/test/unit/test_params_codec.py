@@ -46,9 +46,7 @@ def test_flipped_bit_is_refused(encoded, policy, position):
     data = bytearray(encoded.data)
     data[position] ^= 1
     with pytest.raises(CorruptParams, match=f"expected {encoded.crc32:#010x}"):
-        decode(
-            dataclasses.replace(encoded, data=bytes(data)), policy.template, policy.layout_hash
-        )
+        decode(dataclasses.replace(encoded, data=bytes(data)), policy.template, policy.layout_hash)
 
 
 def test_another_layout_is_refused_with_both_named(encoded, policy):

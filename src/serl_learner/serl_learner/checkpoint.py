@@ -109,7 +109,7 @@ def _check_layout(path: Path, header: dict[str, Any], learner: Learner) -> None:
         **{f"observation {k}": f"{d}{list(s)}" for k, (s, d) in spec_in(header).items()},
         **header["leaves"],
     }
-    for name in sorted(expected.keys() | found.keys()):
+    for name in expected | found:
         if expected.get(name) != found.get(name):
             raise CheckpointError(
                 f"{path} is of another layout: {name} is {found.get(name, 'missing')},"

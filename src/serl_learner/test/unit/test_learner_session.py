@@ -1,0 +1,303 @@
+"""Which records count, what is safe on disk, how far actors may go."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+from toy import SMALL, record, same
+
+from serl_learner.episodes import EpisodeError, EpisodeStore
+from serl_learner.learner import LearnerConfig
+from serl_learner.learner_session import UNLIMITED, LearnerSession, SessionConfig
+from serl_learner.params_codec import read_params
+from serl_learner.types import Source
+
+CONFIG = LearnerConfig(
+    agent=SMALL,
+    batch_size=8,
+    utd_ratio=2,
+    training_starts=4,
+    max_lag=3,
+    replay_bytes=2**16,
+    prior_bytes=2**14,
+)
+
+
+class Files:
+    """Episodes in memory, in place of files."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def write(self, path, records):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        self.kept[path] = list(records)
+
+    def read(self, path):
+        return self.kept[path]
+
+    def lengths(self, directory):
+        return {p.name: len(r) for p, r in self.kept.items() if p.parent == directory}
+
+
+@pytest.fixture
+def files():
+    return Files()
+
+
+@pytest.fixture
+def make(tmp_path, files):
+    """Makes a session over the same directories, as a restart does."""
+
+    def make(**fields):
+        store = EpisodeStore(tmp_path / "demos", tmp_path / "log", files.read, files.write)
+        config = SessionConfig(action_dim=2, publish_every=2, **fields)
+        session = LearnerSession(CONFIG, config, store, tmp_path / "checkpoints")
+        session.restore()
+        return session
+
+    return make
+
+
+def episode(number, first_seq, length=5, **fields):
+    """Records of an episode of `length` steps and the last one."""
+    common = {"episode": number, **fields}
+    success = common.pop("success", False)
+    steps = [record(i, seq=first_seq + i, **common) for i in range(length)]
+    end = {"seq": first_seq + length, "action": None, "last": True, "success": success}
+    return [*steps, record(length, **(common | end))]
+
+
+def send(session, records):
+    for r in records:
+        session.receive(r)
+    return session.acknowledgements()[0]
+
+
+def train(session):
+    """Does all blocks that are due."""
+    while session.compiling:
+        time.sleep(0.01)
+    while session.work():
+        pass
+
+
+def test_nobody_yet(make):
+    (ack,) = make().acknowledgements()
+    assert (ack.actor_id, ack.received_seq, ack.next_seq, ack.credit) == ("", 0, 0, 4 + 3)
+
+
+def test_ack_means_sealed(make, files, tmp_path):
+    session = make()
+    records = episode(0, 0)
+    ack = send(session, records[:-1])
+    assert (ack.received_seq, ack.next_seq) == (5, 0)
+    assert files.lengths(tmp_path / "log") == {}
+    ack = send(session, records[-1:])
+    assert (ack.received_seq, ack.next_seq) == (6, 6)
+    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 6}
+
+
+def test_duplicates_and_gaps_change_nothing(make):
+    session = make()
+    records = episode(0, 0)
+    send(session, records[:3])
+    ack = send(session, [*records[:3], records[4], records[5]])
+    assert ack.received_seq == 3
+    assert session.learner.online_steps == 2
+    assert (session.actors.duplicates, session.actors.gaps) == (3, 2)
+    assert send(session, records[3:]).next_seq == 6
+    assert session.learner.online_steps == 5
+
+
+def test_c11_refused_record_is_counted_and_the_session_goes_on(make):
+    session = make()
+    records = episode(0, 0)
+    records[2] = dataclasses.replace(records[2], action=records[2].action + 2.0)
+    ack = send(session, records)
+    assert (ack.next_seq, session.rejected) == (6, 1)
+    assert "not in [-1, 1]" in session.last_rejection
+    assert session.learner.online_steps == 3  # not 1 -> 2, not 2 -> 3
+
+
+def test_message_that_cannot_be_decoded_uses_up_its_number(make):
+    session = make()
+    send(session, episode(0, 0))
+    session.refuse("actor", b"s" * 16, 6, "nonsense")
+    session.refuse("actor", b"s" * 16, 9, "nonsense far ahead")
+    assert send(session, episode(1, 7)).next_seq == 13
+    assert session.rejected == 2
+
+
+def test_first_record_that_is_refused_fixes_no_layout(make):
+    session = make()
+    session.receive(record(0, reward=float("nan")))
+    assert session.spec is None
+    assert send(session, episode(0, 1)).next_seq == 7
+
+
+def test_demonstrations_are_learned_from_only_if_they_succeed(make, files, tmp_path):
+    session = make()
+    failed = episode(0, 0, source=Source.DEMO)
+    succeeded = episode(1, 6, source=Source.DEMO, success=True)
+    assert send(session, failed).demonstrations == 0
+    assert session.learner.prior_transitions == 0
+    assert send(session, succeeded).demonstrations == 1
+    assert session.learner.prior_transitions == 5
+    assert session.learner.online_steps == 0
+    assert list(files.lengths(tmp_path / "demos")) == ["73737373-000001.mcap"]
+    assert list(files.lengths(tmp_path / "log")) == ["73737373-000000.mcap"]
+
+
+def test_evaluation_is_logged_and_not_learned_from(make, files, tmp_path):
+    session = make()
+    assert send(session, episode(0, 0, source=Source.EVAL)).next_seq == 6
+    assert session.learner.online_steps == 0
+    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 6}
+
+
+def test_c06_new_session_of_an_actor_closes_the_old_one(make, files, tmp_path):
+    session = make()
+    send(session, episode(0, 0)[:3])
+    ack = send(session, episode(0, 0, session=b"t" * 16))
+    assert (ack.session, ack.next_seq) == (b"t" * 16, 6)
+    (old,) = [r for p, r in files.kept.items() if p.name.startswith("7373")]
+    assert len(old) == 3
+    assert (old[-1].last, old[-1].aborted, old[-1].action) == (True, True, None)
+
+
+def test_missing_last_record_does_not_join_two_episodes(make, files, tmp_path):
+    session = make()
+    ack = send(session, [*episode(0, 0)[:3], *episode(1, 3)[:2]])
+    assert (ack.next_seq, ack.received_seq) == (3, 5)
+    assert session.learner.online_steps == 2 + 1
+    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 3}
+
+
+def test_sealed_episode_is_not_written_over(make, files):
+    session = make()
+    send(session, episode(0, 0))
+    before = dict(files.kept)
+    send(session, episode(0, 6))
+    assert files.kept == before
+    assert "episode 0 is sealed, the next one is 1" in session.last_rejection
+
+
+def test_c14_credit_keeps_the_ratio_exact(make):
+    """However greedy the actor: 2 critic updates for every step after the first 4."""
+    session = make()
+    seq = number = 0
+    while seq < 60:
+        for r in episode(number, seq):
+            (ack,) = session.acknowledgements()
+            if r.seq >= ack.credit:
+                due = session.learner.blocks_due
+                assert due > 0  # nothing is allowed: then there is something to do
+                train(session)
+                (ack,) = session.acknowledgements()
+                assert ack.credit == ack.received_seq + CONFIG.max_lag
+            session.receive(r)
+            learner = session.learner
+            assert learner.online_steps <= learner.allowed_steps()
+        seq, number = seq + 6, number + 1
+    train(session)
+    assert session.learner.updates == 2 * (session.learner.online_steps - 4)
+
+
+def test_versions_are_published_from_1_on(make):
+    session = make()
+    assert session.take_unpublished() is None
+    send(session, episode(0, 0))
+    first = session.take_unpublished()
+    assert (first.version, first.learner_step) == (1, 0)
+    assert session.take_unpublished() is None
+    send(session, episode(1, 6))
+    train(session)  # 6 blocks: 2, 4 and 6 are published
+    assert (session.newest_params.version, session.newest_params.learner_step) == (4, 12)
+    assert session.take_unpublished().version == 4
+
+
+def test_version_above_what_an_actor_has_seen(make):
+    session = make()
+    send(session, episode(0, 0, policy_version=70))
+    send(session, episode(1, 6))
+    train(session)
+    assert session.newest_params.version > 70
+
+
+def test_best_policy_is_a_published_version(make, tmp_path):
+    session = make()
+    with pytest.raises(LookupError, match="no agent yet"):
+        session.save_checkpoint("best")
+    send(session, episode(0, 0))
+    first = session.take_unpublished()
+    send(session, episode(1, 6))
+    train(session)
+    path = session.save_checkpoint("best", version=1)
+    assert read_params(path) == first
+    with pytest.raises(LookupError, match=r"version 9 is not kept; kept are 1\.\.4"):
+        session.save_checkpoint("best", version=9)
+    with pytest.raises(LookupError, match="'worst' is unknown"):
+        session.save_checkpoint("worst")
+
+
+def test_restart_goes_on_from_the_files(make):
+    before = make()
+    send(before, episode(0, 0, source=Source.DEMO, success=True))
+    send(before, episode(1, 6))
+    send(before, episode(2, 12))
+    train(before)
+    before.save_checkpoint()
+    send(before, episode(3, 18)[:3])  # not sealed: the actor will send it again
+
+    after = make()
+    (ack,) = after.acknowledgements()
+    assert (ack.session, ack.received_seq, ack.next_seq) == (b"s" * 16, 18, 18)
+    assert (ack.demonstrations, ack.updates) == (1, before.learner.updates)
+    assert after.learner.online_steps == 10
+    assert same(after.learner.agent, before.learner.agent)
+    assert same(after.learner.prior, before.learner.prior)
+    assert after.take_unpublished().version == before.published.version + 1
+    send(after, episode(3, 18))
+    train(after)
+    assert after.learner.updates == 2 * (15 - 4)
+
+
+def test_demonstrations_alone_start_a_learner(make):
+    send(make(), episode(0, 0, source=Source.DEMO, success=True))
+    after = make()
+    assert after.acknowledgements()[0].demonstrations == 1
+    assert after.take_unpublished().version == 1
+
+
+def test_c08_demonstration_of_another_layout_is_refused(make, files, tmp_path):
+    send(make(), episode(0, 0, source=Source.DEMO, success=True))
+    other = episode(1, 6, source=Source.DEMO, success=True)
+    for r in other:
+        r.observation["state/c"] = r.observation.pop("state/a")
+    files.write(tmp_path / "demos" / "zz.mcap", other)
+    with pytest.raises(EpisodeError, match=r"zz.mcap.*'state/a' is missing"):
+        make()
+
+
+def test_served_policy_is_all_there_is(make, tmp_path):
+    session = make()
+    send(session, episode(0, 0))
+    encoded = read_params(session.save_checkpoint("best"))
+    served = LearnerSession(CONFIG, SessionConfig(action_dim=2), EpisodeStore(None, None, 0, 0))
+    served.serve(encoded)
+    served.restore()
+    ack = send(served, episode(0, 0, source=Source.EVAL))
+    assert (ack.next_seq, ack.credit) == (6, 6 + UNLIMITED)
+    assert served.take_unpublished() == encoded
+    assert (served.learner, served.work()) == (None, False)
+
+
+def test_without_training_nothing_is_updated(make):
+    session = make(training=False)
+    ack = send(session, episode(0, 0) + episode(1, 6))
+    assert (session.work(), ack.training, session.learner.online_steps) == (False, False, 10)
+    assert ack.credit == 12 + UNLIMITED

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
-import rclpy
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import Header
 
 from serl_controllers.arm import ArmState
 from serl_controllers.ros_arm import state_from_msg, time_from_ns
-from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_parameters import declare_from, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.ros_main import run
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
@@ -120,15 +118,7 @@ def episode_seed(seed: int, episode: int) -> int:
 
 def main() -> None:
     """Runs the node until it is interrupted."""
-    rclpy.init()
-    try:
-        rclpy.spin(ExpertNode())
-    except (ParameterError, ValueError) as error:
-        sys.exit(f"expert: {error}")
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        rclpy.try_shutdown()
+    run("expert", ExpertNode)
 
 
 if __name__ == "__main__":

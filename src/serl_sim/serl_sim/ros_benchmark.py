@@ -96,9 +96,18 @@ class _Commander(Node):
             self._spinner.spin_once(timeout_sec=0.1)
 
     def reset(self, seed: int) -> ArmState:
-        future = self._resets.call_async(ResetScene.Request(seed=seed, randomise=True))
-        self._wait(future.done)
-        return state_from_msg(future.result().state)
+        """Asks until an answer comes: one to a client just discovered may get lost."""
+        futures: list[Any] = []
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            futures.append(self._resets.call_async(ResetScene.Request(seed=seed, randomise=True)))
+            try:
+                self._wait(lambda: any(future.done() for future in futures), 2.0)
+            except TimeoutError:
+                continue
+            answered = next(future for future in futures if future.done())
+            return state_from_msg(answered.result().state)
+        raise TimeoutError(f"reset_scene was not answered within {DEADLINE} s")
 
     def step(self, pose: Pose, seq: int) -> ArmState:
         message = target_to_msg(ArmTarget(pose), seq, 0, self._frame)

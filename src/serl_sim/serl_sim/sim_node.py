@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field
 
-import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
@@ -23,7 +20,7 @@ from serl_controllers.ros_arm import (
     target_from_msg,
     time_from_ns,
 )
-from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_parameters import declare_from, refuse_unknown
 from serl_controllers.ros_qos import COMMAND, METRICS, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import ArmCommand, Metrics, RobotState
@@ -31,6 +28,7 @@ from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig, SceneError
+from serl_sim.ros_main import run
 from serl_sim.simulation import Simulation
 
 METRICS_PERIOD = 5.0
@@ -244,15 +242,7 @@ class SimNode(Node):
 
 def main() -> None:
     """Runs the node until it is interrupted."""
-    rclpy.init()
-    try:
-        rclpy.spin(SimNode())
-    except (ParameterError, SceneError, ValueError) as error:
-        sys.exit(f"sim: {error}")
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        rclpy.try_shutdown()
+    run("sim", SimNode)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -50,9 +52,16 @@ class Probe(Node):
         )
 
     def call(self, client, request):
-        future = client.call_async(request)
-        self.bench.wait(future.done, f"an answer of {client.srv_name}")
-        return future.result()
+        """Calls until an answer comes: one to a client just discovered may get lost."""
+        futures = []
+        while not any(f.done() for f in futures):
+            asked = time.monotonic()
+            futures.append(client.call_async(request))
+            self.bench.wait(
+                lambda t=asked: any(f.done() for f in futures) or time.monotonic() > t + 2.0,
+                f"an answer of {client.srv_name}",
+            )
+        return next(f for f in futures if f.done()).result()
 
     def reset(self, seed=0, start=None, randomise=True) -> ResetScene.Response:
         request = ResetScene.Request(seed=seed, randomise=randomise, has_start=start is not None)

@@ -1,0 +1,57 @@
+"""Runs one node as a process: wrong parameters and signals end it with a plain exit."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+
+def run(name: str, make: Callable[[], Node]) -> None:
+    """Spins what `make` returns until SIGINT or SIGTERM; a ValueError of `make` is exit code 1."""
+    stop = _stop_signal()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = make()
+    except ValueError as error:
+        rclpy.shutdown()
+        sys.exit(f"{name}: {error}")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        executor.spin_until_future_complete(stop)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+def _stop_signal() -> Future:
+    """Done when a signal has come; it wakes the executor that waits for it.
+
+    rclpy's own handlers shut the context down under a spinning executor, and a handler in Python
+    would not run before the next message: so a thread waits for the byte that the interpreter's
+    handler writes at once.
+    """
+    stop = Future()
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(writer.fileno())
+
+    def wait() -> None:
+        reader.recv(1)
+        stop.set_result(None)
+        writer.fileno()  # keeps the writer open until then
+
+    threading.Thread(target=wait, daemon=True).start()
+    return stop

@@ -1,0 +1,65 @@
+"""The nodes as processes: they stop when told to, and say what is wrong with a parameter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from probe import Probe
+
+from serl_controllers.ros_arm import state_from_msg
+from serl_sim import ros_benchmark
+
+
+@pytest.fixture
+def start(domain):
+    processes = []
+
+    def _start(module, *arguments):
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+        command = [sys.executable, "-m", f"serl_sim.{module}", *arguments]
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        processes.append(process)
+        return process
+
+    yield _start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nodes_stop_cleanly_in_the_middle_of_their_work(bench, start, number):
+    sim, expert = start("sim_node"), start("expert_node")
+    probe = bench.add(Probe, bench)
+    probe.wait_for_sim()
+    bench.wait(lambda: probe.count_publishers("intervention"), "the expert node")
+    state = state_from_msg(probe.reset().state)
+    for seq in range(1, 20):
+        state = probe.step(state.tcp_pose, seq)
+    for seq in range(20, 25):
+        probe.send(state.tcp_pose, seq)
+    for process in (sim, expert):
+        process.send_signal(number)
+    for process in (sim, expert):
+        _, errors = process.communicate(timeout=15)
+        assert process.returncode == 0, errors
+        assert "Traceback" not in errors
+
+
+def test_wrong_parameter_is_one_line_and_exit_code_one(start):
+    process = start("sim_node", "--ros-args", "-p", "scene.clearance:=-1.0")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "clearance is -1.0, expected more than 0" in errors
+    assert "Traceback" not in errors
+
+
+def test_benchmark_through_ros_runs(domain):
+    result = ros_benchmark.lockstep_steps(domain, steps=20)
+    assert result["value"] > 0.0
+    assert result["ratio"] == pytest.approx(result["value"] / result["reference"])

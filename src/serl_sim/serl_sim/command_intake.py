@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import Enum
 
 from serl_controllers.arm import ArmTarget
 from serl_sim.simulation import Simulation
+
+
+UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
+"""What the middleware says before it has heard an endpoint's node by name."""
+
+
+def rivals(publishers: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Names of the nodes that publish commands, if they are more than one; else none.
+
+    A killed node stays in the graph for some seconds: its successor, of the same name, is no
+    rival. Two living nodes of one name do not get far: their command numbers collide. A node not
+    yet known by name is no rival either; soon it is.
+
+    Args:
+      publishers: namespace and name of the node of every publisher.
+    """
+    known = ((namespace, name) for namespace, name in publishers if name != UNKNOWN_NODE)
+    names = {f"{namespace.rstrip('/')}/{name}" for namespace, name in known}
+    return tuple(sorted(names)) if len(names) > 1 else ()
 
 
 class Verdict(Enum):

@@ -25,7 +25,7 @@ from serl_controllers.ros_qos import COMMAND, METRICS, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import ArmCommand, Metrics, RobotState
 from serl_interfaces.srv import ResetScene
-from serl_sim.command_intake import CommandIntake, Verdict
+from serl_sim.command_intake import CommandIntake, Verdict, rivals
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig, SceneError
 from serl_sim.ros_main import run
@@ -139,14 +139,8 @@ class SimNode(Node):
         return self.count_publishers(self._commands.topic_name)
 
     def _find_rivals(self) -> None:
-        """Names of the nodes that publish commands, if there is more than one.
-
-        A killed node stays in the graph for some seconds: its successor, of the same name, is no
-        rival. Two living nodes of one name do not get far: their command numbers collide.
-        """
         found = self.get_publishers_info_by_topic(self._commands.topic_name)
-        names = sorted({f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in found})
-        self._rivals = ", ".join(names) if len(names) > 1 else ""
+        self._rivals = ", ".join(rivals((i.node_namespace, i.node_name) for i in found))
 
     def _advance(self, ticks: int) -> ArmState:
         before = time.monotonic()

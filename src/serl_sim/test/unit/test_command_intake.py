@@ -7,7 +7,7 @@ import pytest
 
 from serl_controllers.arm import ArmTarget
 from serl_controllers.geometry import Pose
-from serl_sim.command_intake import CommandIntake, Verdict
+from serl_sim.command_intake import UNKNOWN_NODE, CommandIntake, Verdict, rivals
 
 
 @pytest.fixture
@@ -78,3 +78,11 @@ def test_unusable_pose_is_refused_and_counted_once(intake, simulation, position,
 def test_unusable_gripper_is_refused(intake, target):
     assert intake.accept(ArmTarget(target.pose, np.nan), 1) is Verdict.REFUSE
     assert "gripper is nan" in intake.reason
+
+
+def test_two_nodes_are_rivals_but_a_restarted_one_is_not():
+    assert rivals([("/", "actor"), ("/", "intruder")]) == ("/actor", "/intruder")
+    assert rivals([("/left", "actor"), ("/right", "actor")]) == ("/left/actor", "/right/actor")
+    assert rivals([("/", "actor"), ("/", "actor")]) == ()
+    assert rivals([("/", "actor"), ("?", UNKNOWN_NODE)]) == ()
+    assert rivals([]) == ()

@@ -14,7 +14,7 @@ from typing import Any
 
 from serl_franka_bringup import config
 from serl_franka_bringup.config import ConfigError
-from serl_franka_bringup.projection import project, share_agent
+from serl_franka_bringup.projection import apply_arguments, project, share_agent
 from serl_franka_bringup.supervisor import Respawn
 from serl_franka_bringup.task import TaskFile
 
@@ -127,11 +127,12 @@ def make_graph(
     Args:
       task: what is learned.
       arguments: what the user said; `roles` selects nodes.
-      overrides: node -> flat parameter names; they win over the task file's.
+      overrides: node -> flat parameter names; they win over the arguments, these over the
+        task file's overrides, and these over its `task` block.
       cores: of this machine; None: those this process may use.
     """
-    parameters = project(task.task, arguments)
-    for layer in (task.overrides, overrides or {}):
+    parameters = project(task.task)
+    for layer in (task.overrides, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
     share_agent(parameters)

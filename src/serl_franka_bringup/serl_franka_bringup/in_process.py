@@ -10,28 +10,27 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from serl_actor.evaluation import Evaluation
-from serl_actor.job import Job, JobConfig
+from serl_actor.job import Job
 from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import InProcessCrew, Report
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.simulation_client import Setup, load_setup
 
 
-def train(
-    setup: Setup, job: JobConfig, seed: int, report: Report = lambda _: None, **options: Any
-) -> dict[str, Any]:
+def train(setup: Setup, report: Report = lambda _: None, **options: Any) -> dict[str, Any]:
     """The whole job; `options` as for InProcessCrew. Returns the job's result and the curves."""
-    crew = InProcessCrew(setup, seed, report, job, **options)
-    result = Job(job, crew, time.monotonic).run()
+    crew = InProcessCrew(setup, report, **options)
+    result = Job(setup.job, crew, time.monotonic).run()
     operator = Evaluation.of(crew.operator_episodes)
     return {
-        "seed": seed,
+        "seed": setup.seed,
         **result,
-        "demonstrations": {"successes": operator.successes, "episodes": operator.trials},
+        "demonstrations": asdict(operator),
         "evaluations": crew.evaluations,
         "curve": crew.curve,
     }
@@ -42,33 +41,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="pcb", help="name or YAML file")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--demos", type=int, default=20, help="successful demonstrations")
-    parser.add_argument("--max-steps", type=int, default=3000, help="online environment steps")
+    parser.add_argument("--demos", type=int, help="successful demonstrations")
+    parser.add_argument("--max-steps", type=int, help="online environment steps")
     parser.add_argument("--until", type=float, help="stop at this success of the last 20")
-    parser.add_argument("--episodes", type=int, default=50, help="per evaluation and policy")
+    parser.add_argument("--episodes", type=int, help="per evaluation and policy")
     parser.add_argument("--eval-every", type=int, help="environment steps between evaluations")
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
     parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
     parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    pairs = [text.replace("=", ":=", 1) for text in arguments.set]
-    setup = load_setup(arguments.task, graph.parse_arguments(pairs)[1])
-    job = JobConfig(
-        demonstrations=arguments.demos,
-        max_env_steps=arguments.max_steps,
-        until=arguments.until,
-        evaluation_episodes=arguments.episodes,
-    )
+    given = parser.parse_args()
+    _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
+    names = ("seed", "demos", "max_steps", "until", "episodes")
+    arguments = graph.Arguments(**{name: getattr(given, name) for name in names})
     result = train(
-        setup,
-        job,
-        arguments.seed,
+        load_setup(given.task, arguments, overrides),
         lambda point: print(_line(point), flush=True),
-        report_every=arguments.report_every,
-        eval_every=arguments.eval_every,
+        report_every=given.report_every,
+        eval_every=given.eval_every,
     )
-    print({k: v for k, v in result.items() if k != "curve"})
-    write_json(arguments.json, result)
+    print({k: v for k, v in result.items() if k not in ("curve", "evaluations")})
+    write_json(given.json, result)
 
 
 def _line(point: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from serl_actor.drivers import EvaluationDriver, OperatorDriver, RandomDriver
 from serl_actor.environment import Environment
 from serl_actor.evaluation import Evaluation, summarise
-from serl_actor.job import JobConfig, Phase, Training
+from serl_actor.job import Phase, Training
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, Driver, Episode, run_episode
@@ -35,21 +35,19 @@ class InProcessCrew:
     def __init__(
         self,
         setup: Setup,
-        seed: int,
-        report: Report,
-        job: JobConfig,
+        report: Report = lambda _: None,
         report_every: int = 100,
         eval_every: int | None = None,
     ) -> None:
-        self._setup, self._seed, self._report, self._job = setup, seed, report, job
+        self._setup, self._seed, self._report = setup, setup.seed, report
         self._report_every, self._eval_every = report_every, eval_every
         self._environment = Environment(setup.client, setup.task)
         self._evaluation = Environment(setup.client, setup.task)  # its own sequence of starts
-        observation, _ = self._environment.reset(seed=seed)
+        observation, _ = self._environment.reset(seed=setup.seed)
         spec = spec_of(observation)
-        self.learner = Learner(setup.learner, spec, ACTION_DIM, seed)
+        self.learner = Learner(setup.learner, spec, ACTION_DIM, setup.seed)
         self._policy = Policy(spec, ACTION_DIM, setup.learner.agent)
-        self._key = jax.random.PRNGKey(seed + 1)
+        self._key = jax.random.PRNGKey(setup.seed + 1)
         self._recorder = Recorder(bytes(16), "in process", self._take)
         self._held: list[Record] = []
         self._training = Training()
@@ -110,9 +108,19 @@ class InProcessCrew:
         """Acts by chance."""
         return RandomDriver(ACTION_DIM, self._seed)
 
-    def policy(self) -> Driver:
-        """Acts with the learner's own parameters, sampled."""
+    def learner_trains(self) -> bool:
+        """An update is due or done."""
+        return self.learner.training
+
+    def policy(self, interventions: bool) -> Driver:
+        """Acts with the learner's own parameters, sampled; the expert only demonstrates."""
+        if interventions:
+            raise ValueError("nobody takes over from the policy in one process")
         return self
+
+    def remembered(self) -> Training:
+        """Every run begins anew."""
+        return self._training
 
     def choose(self, observation: Observation, state: Any) -> Choice:
         """As the driver of training: a sample of the newest policy."""
@@ -142,7 +150,7 @@ class InProcessCrew:
         if every is None or training.env_steps // every == self._evaluated_at // every:
             return
         self._evaluated_at = training.env_steps
-        snapshot, job, results = self.snapshot(), self._job, {}
+        snapshot, job, results = self.snapshot(), self._setup.job, {}
         for name in ("deterministic", "sampled"):
             driver = self.evaluated(snapshot, name == "deterministic")
             seeds = range(job.evaluation_seed, job.evaluation_seed + job.evaluation_episodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_franka_bringup.task import Task, Vector6
@@ -34,22 +35,32 @@ _SCENE = (*_PLACE, "start_height", "clearance", "in_hand_offset_m", "in_hand_off
 _EXPERT = (*_PLACE, "translation_scale", "rotation_scale")
 
 
-def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
+def project(task: Task) -> dict[str, Parameters]:
     """Parameters by node name; what is not here keeps the default of the node's dataclass."""
     return {
         "sim": _sim(task),
-        "expert": {
-            "seed": arguments.seed,
-            "control_period": task.control_period,
-            **_select(task, _EXPERT, "expert"),
-        },
-        "actor": {
-            "seed": arguments.seed,
-            **({"run_dir": arguments.run_dir} if arguments.run_dir else {}),
-            **_select(task, _ACTOR, "task"),
-            **_job(task, arguments),
-        },
+        "expert": {"control_period": task.control_period, **_select(task, _EXPERT, "expert")},
+        "actor": {"job.demonstrations": task.demonstrations, **_select(task, _ACTOR, "task")},
         "learner": {},
+    }
+
+
+def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
+    """Parameters by node name that the user's arguments set; absent ones set nothing."""
+    job = {
+        "job.kind": arguments.job,
+        "job.demonstrations": arguments.demos,
+        "job.minutes": arguments.minutes,
+        "job.until": arguments.until,
+        "job.max_env_steps": arguments.max_steps,
+        "job.evaluation_episodes": arguments.episodes,
+        "run_dir": arguments.run_dir or None,
+    }
+    said = {name: value for name, value in job.items() if value is not None}
+    return {
+        "expert": {"seed": arguments.seed},
+        "actor": {"seed": arguments.seed, **said},
+        "learner": {"seed": arguments.seed, **_directories(arguments)},
     }
 
 
@@ -66,18 +77,18 @@ def _sim(task: Task) -> Parameters:
     }
 
 
-def _job(task: Task, arguments: Arguments) -> Parameters:
-    """What the user did not say keeps the actor's default."""
-    demonstrations = arguments.demos if arguments.demos is not None else task.demonstrations
-    said = {
-        "job.kind": arguments.job,
-        "job.demonstrations": demonstrations,
-        "job.minutes": arguments.minutes,
-        "job.until": arguments.until,
-        "job.max_env_steps": arguments.max_steps,
-        "job.evaluation_episodes": arguments.episodes,
+def _directories(arguments: Arguments) -> Parameters:
+    """Where the learner keeps things; an evaluation reads the best policy and keeps nothing."""
+    if not arguments.run_dir:
+        return {}
+    checkpoints = str(Path(arguments.run_dir) / "checkpoints")
+    if arguments.job == "evaluate":
+        return {"serve_checkpoint": checkpoints}
+    return {
+        "demonstrations_dir": arguments.demonstrations_dir,
+        "log_dir": str(Path(arguments.run_dir) / "episodes"),
+        "checkpoint_dir": checkpoints,
     }
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def share_agent(parameters: dict[str, Parameters]) -> None:

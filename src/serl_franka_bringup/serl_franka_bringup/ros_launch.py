@@ -49,7 +49,7 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
 
 
 def node_action(node: Node) -> NodeAction:
-    """One process of the graph; launch has one fixed delay before a restart, and no limit."""
+    """One process of the graph; launch keeps the delay before a restart the same."""
     return NodeAction(
         package=node.package,
         executable=node.executable,
@@ -59,5 +59,6 @@ def node_action(node: Node) -> NodeAction:
         additional_env=dict(node.environment),
         respawn=node.respawn.limit > 0,
         respawn_delay=node.respawn.first_delay,
+        respawn_max_retries=node.respawn.limit,
         output="both",
     )

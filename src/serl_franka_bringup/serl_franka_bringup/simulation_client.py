@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from serl_actor.intervention import Intervention
+from serl_actor.job import JobConfig
 from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
 from serl_franka_bringup import config, graph
 from serl_franka_bringup.task import find_task_file, load_task
 from serl_learner.learner import LearnerConfig
+from serl_learner.learner_session import SessionConfig
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig
 from serl_sim.expert import ExpertConfig, ScriptedExpert
@@ -49,23 +52,33 @@ class SimulationClient:
 class Setup:
     """A task in one process, configured as its nodes would be."""
 
+    seed: int
     task: TaskConfig
+    job: JobConfig
     learner: LearnerConfig
     client: SimulationClient
 
 
-def load_setup(task: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Setup:
-    """The setup of `task` (a name or a YAML file); `overrides` as for graph.make_graph."""
+def load_setup(
+    task: str,
+    arguments: graph.Arguments,
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Setup:
+    """The setup of `task` (a name or a YAML file); the rest is as for graph.make_graph."""
     file = load_task(find_task_file(task), graph.NODES)
-    nodes = graph.make_graph(file, graph.Arguments(), overrides, cores=1)
+    nodes = graph.make_graph(file, arguments, overrides, cores=1)
     tree = {node.name: config.unflatten(node.parameters) for node in nodes}
     scene = config.build(SceneConfig, tree["sim"]["scene"], "sim.scene")
     compliance = config.build(Compliance, tree["sim"]["compliance"], "sim.compliance")
     expert = config.build(ExpertConfig, tree["expert"]["expert"], "expert.expert")
+    not_learning = {field.name for field in dataclasses.fields(SessionConfig)}
+    learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
     law = compliance.law_parameters(scene.target)
     simulation = Simulation(scene, law, tree["sim"]["control_period"])
     return Setup(
+        seed=arguments.seed,
+        job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
         task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
-        learner=config.build(LearnerConfig, tree["learner"], "learner"),
+        learner=config.build(LearnerConfig, learner, "learner"),
         client=SimulationClient(simulation, ScriptedExpert(expert)),
     )

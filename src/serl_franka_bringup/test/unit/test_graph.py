@@ -61,6 +61,14 @@ def test_the_actor_gets_the_learners_agent():
     assert "utd_ratio" not in by_node["actor"]
 
 
+def test_arguments_win_over_the_file(tmp_path):
+    path = write_task(tmp_path, actor={"job": {"max_env_steps": 7, "demonstrations": 9}})
+    assert parameters(path)["actor"]["job.max_env_steps"] == 7
+    assert parameters(path)["actor"]["job.demonstrations"] == 9
+    assert parameters(path, "max_steps:=5")["actor"]["job.max_env_steps"] == 5
+    assert parameters(path, "demos:=2")["actor"]["job.demonstrations"] == 2
+
+
 def test_stop_criteria_reach_the_job_and_absent_ones_stay_unset():
     assert "job.minutes" not in parameters()["actor"]
     actor = parameters(PCB, "minutes:=5", "demos:=3", "max_steps:=100", "job:=evaluate")["actor"]

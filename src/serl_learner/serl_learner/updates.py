@@ -21,13 +21,27 @@ def update_high_utd(
     are averaged over the critic updates. The argument `agent` is donated.
     """
 
-    def critic_step(agent: SACAgent, _: None) -> tuple[SACAgent, Metrics]:
-        key, sample_key = jax.random.split(agent.key)
-        batch = sample_mixed(prior, online, sample_key, batch_size)
-        return agent.replace(key=key).update_critic(batch)
+    def step(agent: SACAgent, _: None) -> tuple[SACAgent, Metrics]:
+        return critic_step(agent, prior, online, batch_size)
 
-    agent, metrics = jax.lax.scan(critic_step, agent, None, length=utd_ratio)
+    agent, metrics = jax.lax.scan(step, agent, None, length=utd_ratio)
+    agent, actor_metrics = actor_step(agent, prior, online, batch_size)
+    return agent, jax.tree.map(jnp.mean, metrics) | actor_metrics
+
+
+def critic_step(
+    agent: SACAgent, prior: Ring, online: Ring, batch_size: int
+) -> tuple[SACAgent, Metrics]:
+    """One update of the critics on a fresh batch."""
     key, sample_key = jax.random.split(agent.key)
     batch = sample_mixed(prior, online, sample_key, batch_size)
-    agent, actor_metrics = agent.replace(key=key).update_actor(batch)
-    return agent, jax.tree.map(jnp.mean, metrics) | actor_metrics
+    return agent.replace(key=key).update_critic(batch)
+
+
+def actor_step(
+    agent: SACAgent, prior: Ring, online: Ring, batch_size: int
+) -> tuple[SACAgent, Metrics]:
+    """One update of policy and temperature on a fresh batch."""
+    key, sample_key = jax.random.split(agent.key)
+    batch = sample_mixed(prior, online, sample_key, batch_size)
+    return agent.replace(key=key).update_actor(batch)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import threading
 import time
@@ -11,26 +13,36 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
 from serl_actor.job import Cancelled, Job, JobConfig, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
+from serl_actor.reset_motion import ResetMotionConfig
+from serl_actor.robot_client import RobotClient
 from serl_actor.ros_board import RosBoard
+from serl_actor.ros_evaluate import EvaluateServer
 from serl_actor.ros_learner_link import LearnerLink
+from serl_actor.ros_observation import ObservationPublisher
+from serl_actor.ros_realtime_client import RealtimeClient
 from serl_actor.ros_robot_client import RobotClientConfig, RosRobotClient
 from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig, SenderError
+from serl_actor.workspace import Workspace
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
 from serl_learner.agents.sac import SACConfig
+from serl_learner.atomic_file import write_file
 from serl_learner.policy import Policy
 from serl_learner.types import ObservationSpec
 
-STOP_TIMEOUT = 3.0
+STOP_TIMEOUT = 2.0
 """Given to the job's thread to end [s]."""
+
+ACTION_DIM = 6
 
 
 @dataclass(frozen=True)
@@ -40,21 +52,29 @@ class ActorNodeConfig:
     Attributes:
       actor_id: stable name of this actor.
       seed: of starts, warm-up and sampled actions.
+      simulated: the robot has a service reset_scene; a real arm moves to each start.
       lockstep: the robot is a simulator that waits for commands, so the actor waits for the
         learner's credit; a real arm never waits.
-      run_dir: where result.json goes; empty: nowhere.
+      run_dir: where result.json goes, and what the job remembers; empty: nowhere.
+      motion: how a real arm goes to a start.
       agent: the learner's agent; what shapes the policy must agree.
     """
 
     actor_id: str = "actor"
     seed: int = 0
+    simulated: bool = True
     lockstep: bool = True
     run_dir: str = ""
     task: TaskConfig = field(default_factory=TaskConfig)
     job: JobConfig = field(default_factory=JobConfig)
     robot: RobotClientConfig = field(default_factory=RobotClientConfig)
+    motion: ResetMotionConfig = field(default_factory=ResetMotionConfig)
     sender: SenderConfig = field(default_factory=SenderConfig)
     agent: SACConfig = field(default_factory=SACConfig)
+
+    def __post_init__(self) -> None:
+        if self.lockstep and not self.simulated:
+            raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
 
 
 class ActorNode(Node):
@@ -67,18 +87,16 @@ class ActorNode(Node):
           ParameterError, ValueError: a parameter is wrong; names it.
         """
         super().__init__("actor", **kwargs)
-        self._config = declare_from(self, ActorNodeConfig)
+        config = self._config = declare_from(self, ActorNodeConfig)
         refuse_unknown(self)
-        config = self._config
         self._board = RosBoard(self)
-        robot = RosRobotClient(self, config.robot, self._board.waiting)
-        self._environment = Environment(robot, config.task)
-        policy = Policy(_spec(self._environment), 6, config.agent)
+        self._environment = Environment(self._make_robot(), config.task)
+        policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
         source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
         link = LearnerLink(self, config.actor_id, session, source, config.sender)
-        self._board.watch(source, link)
-        crew = ActorCrew(
+        self._add_metrics(source, link)
+        self._crew = ActorCrew(
             self._environment,
             policy,
             source,
@@ -89,43 +107,88 @@ class ActorNode(Node):
             config.seed,
             config.lockstep,
             JobMemory(Path(config.run_dir) if config.run_dir else None, source),
+            watch=ObservationPublisher(self),
+            attend=self._attend,
         )
-        self._job = Job(config.job, crew, time.monotonic)
+        self._source = source
+        self._evaluations = EvaluateServer(self)
+        self._job = Job(config.job, self._crew, time.monotonic)
         self._thread = threading.Thread(target=self._run, name="rollout", daemon=True)
+        self.failure: BaseException | None = None
 
     def start(self) -> None:
         """Begins the job."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Ends the job between two steps, holding the arm."""
+    def stop(self) -> bool:
+        """Ends the job between two steps, holding the arm; false: it is still at work."""
         self._board.cancel()
         self._thread.join(STOP_TIMEOUT)
+        return not self._thread.is_alive()
+
+    def _make_robot(self) -> RobotClient:
+        config, waiting = self._config, self._board.waiting
+        if config.lockstep:
+            return RosRobotClient(self, config.robot, waiting)
+        motion = None if config.simulated else config.motion
+        workspace = Workspace.of(config.task)
+        period = config.task.control_period
+        return RealtimeClient(self, config.robot, motion, workspace, period, waiting)
+
+    def _add_metrics(self, source: PolicySource, link: LearnerLink) -> None:
+        environment = self._environment
+        self._board.add_metrics(
+            lambda: {
+                "policy_age": source.age(),
+                "policy_version": None if source.current is None else source.current.version,
+                "refused_params": source.refused,
+                "unacknowledged": link.sender.unacknowledged,
+                "retransmitted": link.sender.retransmitted,
+                "demonstrations": link.demonstrations,
+                "refused_actions": environment.refused_actions,
+            }
+        )
+
+    def _attend(self) -> None:
+        """Evaluations that somebody asked for, between two episodes of the job."""
+        if self._evaluations.waiting:
+            best = self._job.training.best or self._source.swap()
+            self._evaluations.serve(best, self._crew.evaluated, self._crew.play)
 
     def _run(self) -> None:
+        """The rollout's thread: the job, then evaluations on demand."""
+        try:
+            self._work()
+            while True:
+                self._board.pause()
+                self._attend()
+        except Cancelled:
+            self._environment.hold()
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _work(self) -> None:
         try:
             result = self._job.run()
         except Cancelled:
-            self._environment.hold()
-            return
-        except (JobFailed, SenderError) as error:
-            self._environment.hold()
-            self._finish(Phase.FAILED, {"error": str(error)}, str(error))
-            return
+            raise
         except Exception as error:
             self._environment.hold()
-            self._finish(Phase.FAILED, {"error": repr(error)}, repr(error))
-            raise
+            expected = isinstance(error, (JobFailed, SenderError))
+            message = str(error) if expected else repr(error)
+            self._finish(Phase.FAILED, {"error": message}, message)
+            if not expected:
+                raise
+            return
         self._environment.hold()
         self._finish(Phase.DONE, result, json.dumps(result))
 
     def _finish(self, phase: Phase, result: dict[str, object], detail: str) -> None:
         """Writes the result before saying so: who hears `done` may read the file."""
         if self._config.run_dir:
-            path = Path(self._config.run_dir) / "result.json"
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-            part.replace(path)
+            content = json.dumps(result, indent=2) + "\n"
+            write_file(Path(self._config.run_dir) / "result.json", content.encode())
         self._board.status(phase, "", detail)
 
 
@@ -134,24 +197,38 @@ def _spec(environment: Environment) -> ObservationSpec:
     return {key: (tuple(space.shape), space.dtype.name) for key, space in sorted(spaces.items())}
 
 
-def main() -> None:
-    """Runs the node until it is interrupted."""
-    rclpy.init()
+def run() -> int:
+    """Runs the node until it is told to stop or fails; the exit code."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    # Not rclpy's own handlers: they end the context before the arm is told to hold.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = ActorNode()
     except (ParameterError, ValueError) as error:
         rclpy.try_shutdown()
-        sys.exit(f"actor: {error}")
+        print(f"actor: {error}", file=sys.stderr)
+        return 1
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     node.start()
-    try:
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
-        node.stop()
-        rclpy.try_shutdown()
+    while not stop.is_set() and node.failure is None:
+        executor.spin_once(timeout_sec=0.2)
+    ended = node.stop()
+    code = 0 if node.failure is None else 1
+    if not ended:  # at a call that cannot be interrupted, such as XLA's compiler
+        sys.stderr.flush()
+        os._exit(code)
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.try_shutdown()
+    return code
+
+
+def main() -> None:
+    """Entry point."""
+    sys.exit(run())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+import jax
 import numpy as np
 
 from serl_actor.drivers import (
@@ -13,6 +14,7 @@ from serl_actor.drivers import (
     OperatorDriver,
     PolicyDriver,
     RandomDriver,
+    WatchedDriver,
 )
 from serl_actor.environment import Environment
 from serl_actor.job import JobFailed, Phase, Training
@@ -22,8 +24,11 @@ from serl_actor.recorder import Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
 from serl_actor.rollout import Driver, Episode, run_episode
 from serl_actor.transition_sender import TransitionSender
+from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
-from serl_learner.types import Record, Source
+from serl_learner.types import Observation, Record, Source
+
+Watch = Callable[[Observation, ArmState], None]
 
 FREE_SOURCES = (Source.DEMO, Source.EVAL)
 """Whose records cost no credit: they are not trained on, or are prior data."""
@@ -78,7 +83,10 @@ class ActorCrew:
         seed: int,
         lockstep: bool,
         memory: JobMemory,
+        watch: Watch = lambda observation, state: None,
+        attend: Callable[[], None] = lambda: None,
     ) -> None:
+        """`watch` sees every observation; `attend` is called before each episode of the job."""
         self._environment = environment
         self._policy = policy
         self._source = source
@@ -87,6 +95,8 @@ class ActorCrew:
         self._seed = seed
         self._lockstep = lockstep
         self._memory = memory
+        self._watch = watch
+        self._attend = attend
         self._demonstrations: int | None = None
         self._begun = 0
         self._recorder = Recorder(session, actor_id, self._put)
@@ -125,8 +135,9 @@ class ActorCrew:
             self._wait(lambda: sender.received > self._last_seq, "the learner to take all records")
 
     def operator(self) -> Driver:
-        """Demonstrates."""
-        return OperatorDriver(self._environment.robot, 6, self._name_operator)
+        """Demonstrates; in lockstep time stands still until they have spoken."""
+        waiting = self._wait_for_operator if self._lockstep else None
+        return OperatorDriver(self._environment.robot, 6, self._name_operator, waiting)
 
     def random(self) -> Driver:
         """Acts by chance."""
@@ -138,20 +149,26 @@ class ActorCrew:
 
     def policy(self, interventions: bool) -> Driver:
         """Acts with the newest policy, sampled; an operator may take over."""
-        self.snapshot()
+        self._warm_up(self.snapshot())
         driver = PolicyDriver(self._policy, self._source, self._seed + 1)
         return CorrectedDriver(driver, self._environment.robot) if interventions else driver
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
         """Acts with one fixed policy."""
+        self._warm_up(snapshot)
         return EvaluationDriver(self._policy, snapshot, deterministic, self._seed + 2)
 
     def run(self, driver: Driver, seed: int | None = None) -> Episode:
-        """One episode; without `seed` the starts follow from the job's seed.
+        """One episode of the job; without `seed` the starts follow from the job's seed.
 
         Raises:
           JobFailed: the robot refused one start after the other.
         """
+        self._attend()
+        return self.play(driver, seed)
+
+    def play(self, driver: Driver, seed: int | None = None) -> Episode:
+        """One episode, of the job or not; raises as `run`."""
         refused = 0
         while refused < ATTEMPTS:
             self._board.check()
@@ -171,7 +188,8 @@ class ActorCrew:
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         hold = isinstance(driver, OperatorDriver)
-        episode = run_episode(self._environment, driver, self._recorder, seed, hold)
+        watched = WatchedDriver(driver, self._watch)
+        episode = run_episode(self._environment, watched, self._recorder, seed, hold)
         if hold and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode
@@ -195,6 +213,16 @@ class ActorCrew:
     def _name_operator(self, device: str) -> None:
         if device != self._driver:
             self.say(self._phase, device)
+
+    def _warm_up(self, snapshot: Snapshot) -> None:
+        """Has the policy compiled before time counts."""
+        nothing = {key: np.zeros(*spec) for key, spec in self._policy.spec.items()}
+        self._policy.mode(snapshot.params, nothing)
+        self._policy.sample(snapshot.params, nothing, jax.random.PRNGKey(0))
+
+    def _wait_for_operator(self) -> None:
+        self._board.waiting("an operator (a publisher on intervention)")
+        self._board.pause()
 
     def _put(self, record: Record) -> None:
         """Sends a record; in lockstep it first waits for the credit to make it."""

@@ -61,6 +61,19 @@ class CorrectedDriver:
         return replace(choice, intervention=self._robot.intervention(state))
 
 
+class WatchedDriver:
+    """A driver whose observations somebody else sees, too."""
+
+    def __init__(self, driver: Driver, watch: Callable[[Observation, ArmState], None]) -> None:
+        self._driver = driver
+        self._watch = watch
+
+    def choose(self, observation: Observation, state: ArmState) -> Choice:
+        """The driver's choice."""
+        self._watch(observation, state)
+        return self._driver.choose(observation, state)
+
+
 class EvaluationDriver:
     """One fixed version of the policy, deterministic or sampled."""
 
@@ -82,19 +95,28 @@ class EvaluationDriver:
 
 
 class OperatorDriver:
-    """An operator demonstrates: every step waits for what they say to its state."""
+    """An operator demonstrates: the arm does what they say, and nothing else."""
 
     def __init__(
-        self, robot: RobotClient, action_dim: int, report: Callable[[str], None] = lambda _: None
+        self,
+        robot: RobotClient,
+        action_dim: int,
+        report: Callable[[str], None] = lambda _: None,
+        waiting: Callable[[], None] | None = None,
     ) -> None:
+        """`report` hears the name of the device that spoke; `waiting` is called while nobody does,
+        and may raise. Without it the arm keeps its pose for a step in which nobody speaks."""
         self._robot = robot
         self._still = np.zeros(action_dim)
         self._report = report
+        self._waiting = waiting
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
-        """What the operator says; StaleState if they say nothing in time."""
-        intervention = self._robot.intervention(state)
-        if intervention is None:
-            raise StaleState("no operator answered the arm's state in time")
-        self._report(intervention.device)
-        return Choice(self._still, Source.DEMO, intervention=intervention)
+        """What the operator says to this state."""
+        said = self._robot.intervention(state)
+        while said is None and self._waiting is not None:
+            self._waiting()
+            said = self._robot.intervention(state)
+        if said is not None:
+            self._report(said.device)
+        return Choice(self._still, Source.DEMO, intervention=said)

@@ -46,7 +46,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.episode_seed = 0
         self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
-        self._workspace = Workspace(task.target, np.array(task.box_lower), np.array(task.box_upper))
+        self._workspace = Workspace.of(task)
         self._state: ArmState | None = None
         self._steps = 0
         box = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
@@ -92,7 +92,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             source = Source.INTERVENTION
             action = intervention.action(self._state.tcp_pose)
         action = np.asarray(action, dtype=np.float64)
-        executed = self._execute(action) if np.all(np.isfinite(action)) else self._refuse(action)
+        executed: np.ndarray | None = None
+        if np.all(np.isfinite(action)):
+            executed = self._execute(action)
+        else:
+            self._refuse(action)
         self._steps += 1
         success = self.task.is_solved(self.state.tcp_pose)
         truncated = not success and self._steps >= self.task.episode_steps

@@ -42,14 +42,19 @@ class PolicySource:
         """What the actor acts with; None before any arrived."""
         return self._current
 
+    @property
+    def newest_version(self) -> int:
+        """Of the newest good parameters that arrived; 0 before any."""
+        newest = self._pending or self._current
+        return 0 if newest is None else newest.version
+
     def offer(self, encoded: EncodedParams) -> bool:
         """Takes in published parameters; from any thread. False: nothing newer.
 
         Raises:
           ParamsError: corrupt or of another layout; counted in `refused`.
         """
-        newest = self._pending or self._current
-        if newest is not None and encoded.version <= newest.version:
+        if encoded.version <= self.newest_version:
             return False
         try:
             snapshot = self.decode(encoded)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Mapping
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from serl_actor.job import Cancelled, Phase, Training
-from serl_actor.policy_source import PolicySource
-from serl_actor.ros_learner_link import LearnerLink
+from serl_actor.job import Cancelled, Phase
+from serl_actor.training import Training
 from serl_controllers.ros_qos import METRICS
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Metrics
@@ -29,17 +30,17 @@ class RosBoard:
         self._cancelled = threading.Event()
         self._said = (Phase.STARTING, "", "")
         self._waits = False
-        self._training = Training()
+        self._recent: dict[str, float] = {}
+        self._sources: list[Callable[[], Mapping[str, float | None]]] = []
         self._steps = 0
         self._online_steps = 0
         self._measured = (time.monotonic(), 0)
-        self._source: PolicySource | None = None
-        self._link: LearnerLink | None = None
-        node.create_timer(METRICS_PERIOD, self._publish)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(METRICS_PERIOD, self._publish, clock=steady)
 
-    def watch(self, source: PolicySource, link: LearnerLink) -> None:
-        """Also reports on policy age and records under way."""
-        self._source, self._link = source, link
+    def add_metrics(self, source: Callable[[], Mapping[str, float | None]]) -> None:
+        """Also publishes what `source` returns then; None: not known yet."""
+        self._sources.append(source)
 
     def cancel(self) -> None:
         """The job ends at its next step."""
@@ -65,11 +66,20 @@ class RosBoard:
         self.check()
         phase, driver, detail = self._said
         self._waits = True
+        self._node.get_logger().info(f"waiting for {what}", throttle_duration_sec=5.0)
         self._status.say(phase.value, what, detail, driver)
 
     def progress(self, training: Training) -> None:
-        """A training episode ended."""
-        self._training = training
+        """An episode of warm-up or training ended."""
+        self._online_steps = training.env_steps
+        values: dict[str, float] = {"episodes": training.episodes}
+        if recent := training.recent:
+            values["success_last_20"] = training.success
+            values["return_last_20"] = sum(e.total_reward for e in recent) / len(recent)
+            values["length_last_20"] = sum(e.steps for e in recent) / len(recent)
+            values["intervened_last_20"] = sum(e.intervened for e in recent)
+            values["aborted_last_20"] = sum(bool(e.aborted) for e in recent)
+        self._recent = values
 
     def step(self, record: Record) -> None:
         """A record went out."""
@@ -84,27 +94,20 @@ class RosBoard:
         now = (time.monotonic(), self._steps)
         seconds, steps = (new - old for new, old in zip(now, self._measured, strict=True))
         self._measured = now
-        recent = list(self._training.recent)
-        values = {
-            "actor/env_steps": self._online_steps,
-            "actor/env_steps_per_s": steps / max(seconds, 1e-9),
-            "actor/episodes": self._training.episodes,
+        values: dict[str, float | None] = {
+            "env_steps": self._online_steps,
+            "env_steps_per_s": steps / max(seconds, 1e-9),
+            "episodes": 0,
+            **self._recent,
         }
-        if recent:
-            values["actor/success_last_20"] = self._training.success
-            values["actor/return_last_20"] = sum(e.total_reward for e in recent) / len(recent)
-            values["actor/length_last_20"] = sum(e.steps for e in recent) / len(recent)
-            values["actor/intervened_last_20"] = sum(e.intervened for e in recent)
-            values["actor/aborted_last_20"] = sum(bool(e.aborted) for e in recent)
-        if self._source is not None and (age := self._source.age()) is not None:
-            values["actor/policy_age"] = age
-        if self._link is not None:
-            values["actor/unacknowledged"] = self._link.sender.unacknowledged
+        for source in self._sources:
+            values.update(source())
+        known = {f"actor/{name}": float(v) for name, v in values.items() if v is not None}
         message = Metrics(
             node=self._node.get_name(),
             step=self._online_steps,
-            names=list(values),
-            values=[float(value) for value in values.values()],
+            names=list(known),
+            values=list(known.values()),
         )
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._metrics.publish(message)

@@ -8,13 +8,14 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.task import Future
 
 from serl_actor.policy_source import PolicySource
 from serl_actor.transition_sender import SenderConfig, TransitionSender
 from serl_controllers.ros_qos import ACK, PARAMS, TRANSITIONS
 from serl_interfaces.msg import PolicyParams, Transition, TransitionAck
-from serl_interfaces.srv import SaveCheckpoint
-from serl_learner.params_codec import ParamsError
+from serl_interfaces.srv import GetPolicyParams, SaveCheckpoint
+from serl_learner.params_codec import CorruptParams, ParamsError
 from serl_learner.ros_params import params_from_msg
 from serl_learner.ros_records import record_to_msg
 from serl_learner.types import Record
@@ -44,6 +45,7 @@ class LearnerLink:
             config, lambda record: publisher.publish(record_to_msg(record)), time.monotonic
         )
         self._save = node.create_client(SaveCheckpoint, "save_checkpoint")
+        self._fetch = node.create_client(GetPolicyParams, "get_policy_params")
         node.create_subscription(TransitionAck, "transitions/ack", self._on_ack, ACK)
         node.create_subscription(PolicyParams, "policy_params", self._on_params, PARAMS)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -94,9 +96,28 @@ class LearnerLink:
             self.sender.acknowledge(int(ack.received_seq), int(ack.next_seq), int(ack.credit))
 
     def _on_params(self, message: PolicyParams) -> None:
+        """Offers them; damaged ones are fetched again, once per message."""
         try:
             self._source.offer(params_from_msg(message))
+        except CorruptParams as error:
+            self._node.get_logger().error(f"policy parameters refused, fetched again: {error}")
+            if self._fetch.service_is_ready():
+                request = GetPolicyParams.Request(newer_than=self._source.newest_version)
+                self._fetch.call_async(request).add_done_callback(self._on_fetched)
         except ParamsError as error:
-            self._node.get_logger().error(f"policy parameters refused: {error}")
+            self._node.get_logger().error(
+                f"policy parameters refused: {error}", throttle_duration_sec=5.0
+            )
+        with self._changed:
+            self._changed.notify_all()
+
+    def _on_fetched(self, future: Future) -> None:
+        response = future.result()
+        if response is None or not response.available:
+            return
+        try:
+            self._source.offer(params_from_msg(response.params))
+        except ParamsError as error:
+            self._node.get_logger().error(f"fetched policy parameters refused: {error}")
         with self._changed:
             self._changed.notify_all()

@@ -1,24 +1,19 @@
-"""The robot over its ROS topics: arm/command, arm/state, reset_scene, intervention."""
+"""The simulated robot in lockstep: a command number is answered by the state that carries it."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from rclpy.node import Node
 
 from serl_actor.intervention import Intervention
-from serl_actor.robot_client import RobotError, StaleState
+from serl_actor.robot_client import CommandRefused, StaleState
+from serl_actor.ros_arm_topics import ArmTopics
+from serl_actor.ros_scene import SceneReset
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
-from serl_controllers.ros_arm import ns_from_time, pose_to_msg, state_from_msg, target_to_msg
-from serl_controllers.ros_qos import COMMAND, INTERVENTION, STATE
-from serl_interfaces.msg import ArmCommand, RobotState
-from serl_interfaces.msg import Intervention as InterventionMsg
-from serl_interfaces.srv import ResetScene
 
 
 @dataclass(frozen=True)
@@ -27,10 +22,12 @@ class RobotClientConfig:
 
     Attributes:
       frame_id: the arm's base frame.
-      retry_period: silence after which the same command number is sent again [s].
-      state_timeout: silence after which the state counts as stale [s].
-      reset_timeout: for a reset [s].
-      operator_timeout: for an operator's answer to a state [s].
+      retry_period: lockstep: silence after which the same command number is sent again [s].
+      state_timeout: lockstep: silence after which the state counts as stale [s].
+      reset_timeout: for an answer to reset_scene [s].
+      operator_timeout: lockstep: for an operator's answer to a state [s].
+      state_age: real time: a state older than this is stale [s].
+      intervention_age: real time: what an operator said longer ago is not heeded [s].
     """
 
     frame_id: str = "fr3_link0"
@@ -38,6 +35,8 @@ class RobotClientConfig:
     state_timeout: float = 3.0
     reset_timeout: float = 10.0
     operator_timeout: float = 3.0
+    state_age: float = 0.1
+    intervention_age: float = 0.2
 
     def __post_init__(self) -> None:
         if not 0.0 < self.retry_period <= self.state_timeout:
@@ -45,157 +44,93 @@ class RobotClientConfig:
                 f"retry_period {self.retry_period} s is not in 0 .. state_timeout "
                 f"({self.state_timeout} s)"
             )
+        for name in ("reset_timeout", "operator_timeout", "state_age", "intervention_age"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} is {getattr(self, name)} s, expected more than 0")
 
 
 class RosRobotClient:
-    """RobotClient in lockstep: a command number is answered by the state that carries it.
+    """RobotClient of a simulator that waits for commands.
 
-    Called from the rollout's thread only; callbacks store and notify. `waiting` is told what a
-    call waits for when it takes long, and may raise to cancel it.
+    Called from the rollout's thread only. `waiting` is told what a call waits for when it takes
+    long, and may raise to cancel it.
     """
 
     def __init__(
         self, node: Node, config: RobotClientConfig, waiting: Callable[[str], None]
     ) -> None:
-        self._node = node
         self._config = config
         self._waiting = waiting
-        self._changed = threading.Condition()
+        self._topics = ArmTopics(node, config.frame_id)
+        self._scene = SceneReset(node, config.reset_timeout, waiting)
         self._state: ArmState | None = None
-        self._intervention: Intervention | None = None
-        self._command_seq = 0
-        self._commands = node.create_publisher(ArmCommand, "arm/command", COMMAND)
-        self._reset = node.create_client(ResetScene, "reset_scene")
-        node.create_subscription(RobotState, "arm/state", self._on_state, STATE)
-        node.create_subscription(
-            InterventionMsg, "intervention", self._on_intervention, INTERVENTION
-        )
+        self._target: ArmTarget | None = None
 
     def reset(self, start: Pose, seed: int) -> ArmState:
-        """Resets the scene with the tool at `start`.
-
-        Raises:
-          RobotError: refused, saying why, or no answer within reset_timeout.
-        """
-        while not self._reset.wait_for_service(timeout_sec=0.5):
-            self._waiting("the robot (service reset_scene)")
-        request = ResetScene.Request(
-            seed=seed, randomise=True, has_start=True, start=pose_to_msg(start)
-        )
-        done = threading.Event()
-        future = self._reset.call_async(request)
-        future.add_done_callback(lambda _: done.set())
-        if not self._wait_event(done, self._config.reset_timeout, "an answer to reset_scene"):
-            self._reset.remove_pending_request(future)
-            raise RobotError(f"no answer to reset_scene within {self._config.reset_timeout} s")
-        response = future.result()
-        if not response.success:
-            raise RobotError(f"reset_scene refused: {response.message}")
-        state = state_from_msg(response.state)
-        with self._changed:
-            self._command_seq = state.command_seq
-            self._state = state
-        return state
+        """Resets the scene with the tool at `start`; see SceneReset."""
+        self._state = self._scene.reset(start, seed)
+        self._target = None
+        self._topics.take_over(self._state)
+        return self._state
 
     def step(self, target: ArmTarget) -> ArmState:
         """Sends the next command and returns the state that answers it.
 
         Raises:
-          StaleState: no answer within state_timeout, or the command was refused.
+          StaleState: no answer within state_timeout.
+          CommandRefused: the robot says it refused commands, or another node commands it.
         """
-        self._command_seq += 1
+        assert self._state is not None, "reset comes first"
+        before = self._state
+        seq = before.command_seq + 1
         started = time.monotonic()
-        while True:
-            self._send(target)
-            state = self._answer(self._config.retry_period)
+        while (silent := time.monotonic() - started) < self._config.state_timeout:
+            self._topics.send(target, seq, before.stamp_ns)
+            state = self._topics.wait_state(
+                lambda state: state.command_seq == seq and state.stamp_ns > before.stamp_ns,
+                self._config.retry_period,
+            )
             if state is not None:
+                self._state, self._target = state, target
                 return state
-            silent = time.monotonic() - started
-            if silent > self._config.state_timeout:
-                raise StaleState(
-                    f"no state answered command {self._command_seq} for {silent:.1f} s, limit "
-                    f"{self._config.state_timeout} s"
-                )
-            self._waiting("arm/state")
+            self._check_refusals(before, seq)
+            self._waiting("the sim (an answer on arm/state)")
+        raise StaleState(
+            f"no state answered command {seq} for {silent:.1f} s, limit "
+            f"{self._config.state_timeout} s",
+            "the sim",
+        )
 
     def hold(self) -> None:
-        """Commands the pose that the arm has."""
-        if self._state is None or self._command_seq == 0:
-            return
-        self._command_seq += 1
-        self._send(ArmTarget(self._state.tcp_pose))
+        """Nothing to do: without a command no time passes."""
 
     def intervention(self, state: ArmState) -> Intervention | None:
-        """The operator's answer to `state`, matched by its stamp; None after operator_timeout."""
-        deadline = time.monotonic() + self._config.operator_timeout
-        while time.monotonic() < deadline:
-            with self._changed:
-                if self._changed.wait_for(lambda: self._answers(state), 0.5):
-                    return self._intervention
-            self._send_again()
-            self._waiting("an operator on intervention")
+        """The operator's answer to `state`, matched by its stamp.
+
+        None at once if nobody publishes on `intervention`, else after operator_timeout. The state
+        is asked for again meanwhile: the operator may have missed it.
+        """
+        started = time.monotonic()
+        while self._topics.operators and (
+            time.monotonic() - started < self._config.operator_timeout
+        ):
+            said = self._topics.wait_answer(state.stamp_ns, self._config.retry_period)
+            if said is not None:
+                return said
+            target = self._target or ArmTarget(state.tcp_pose)
+            self._topics.send(target, state.command_seq, state.stamp_ns)
+            self._waiting("an operator's answer on intervention")
         return None
 
     def close(self) -> None:
-        """Holds; the node owns the topics."""
-        self.hold()
+        """Nothing to do: the node owns the topics."""
 
-    def _send(self, target: ArmTarget) -> None:
-        self._target = target
-        stamp = 0 if self._state is None else self._state.stamp_ns
-        self._commands.publish(
-            target_to_msg(target, self._command_seq, stamp, self._config.frame_id)
-        )
-
-    def _send_again(self) -> None:
-        """Asks for the state once more: the operator may have missed it."""
-        if self._command_seq > 0:
-            self._send(self._target)
-
-    def _answer(self, timeout: float) -> ArmState | None:
-        with self._changed:
-            answered = self._changed.wait_for(
-                lambda: self._state is not None and self._state.command_seq == self._command_seq,
-                timeout,
+    def _check_refusals(self, before: ArmState, seq: int) -> None:
+        heard = self._topics.heard
+        refused = 0 if heard is None else heard.state.rejected_commands - before.rejected_commands
+        if refused > 0:
+            raise CommandRefused(
+                f"the arm refused {refused} commands since the last step, and command {seq} is "
+                "unanswered; its status says why",
+                "the sim to accept commands",
             )
-            return self._state if answered else None
-
-    def _answers(self, state: ArmState) -> bool:
-        return (
-            self._intervention is not None and self._intervention.state_stamp_ns == state.stamp_ns
-        )
-
-    def _wait_event(self, event: threading.Event, timeout: float, what: str) -> bool:
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if event.wait(0.5):
-                return True
-            self._waiting(what)
-        return False
-
-    def _on_state(self, message: RobotState) -> None:
-        state = state_from_msg(message)
-        with self._changed:
-            if self._state is None or state.stamp_ns >= self._state.stamp_ns:
-                self._state = state
-                self._changed.notify_all()
-
-    def _on_intervention(self, message: InterventionMsg) -> None:
-        intervention = Intervention(
-            state_stamp_ns=ns_from_time(message.state_stamp),
-            active=bool(message.active),
-            twist=np.array(message.twist, dtype=np.float64),
-            frame_id=message.header.frame_id,
-            gripper=float(message.gripper),
-            buttons=tuple(message.buttons),
-            device=message.device,
-        )
-        if not np.all(np.isfinite(intervention.twist)):
-            self._node.get_logger().warning(
-                f"intervention of {message.device!r} dropped: twist {message.twist} is not finite",
-                throttle_duration_sec=5.0,
-            )
-            return
-        with self._changed:
-            self._intervention = intervention
-            self._changed.notify_all()

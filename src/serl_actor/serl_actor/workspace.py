@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from serl_actor.task import TaskConfig
 from serl_controllers.geometry import Array, Pose
 
 
@@ -23,6 +24,11 @@ class Workspace:
     reference: Pose
     lower: Array
     upper: Array
+
+    @classmethod
+    def of(cls, task: TaskConfig) -> Workspace:
+        """The box of a task, about its target."""
+        return cls(task.target, np.array(task.box_lower), np.array(task.box_upper))
 
     def clip(self, pose: Pose) -> Pose:
         """The pose itself if it is inside, else with each offset moved to its limit."""

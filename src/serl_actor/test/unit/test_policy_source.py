@@ -134,9 +134,24 @@ def test_a_correction_rides_along_with_the_policys_choice(policy, source):
     assert choice.source is Source.POLICY
 
 
-def test_a_silent_operator_cannot_demonstrate():
-    with pytest.raises(StaleState, match="operator"):
-        OperatorDriver(Operator(None), 6).choose(OBSERVATION, None)
+def test_who_waits_for_a_silent_operator_goes_on_when_they_speak():
+    robot, waits = Operator(None), []
+
+    def waiting() -> None:
+        waits.append(1)
+        if len(waits) == 3:
+            robot.said = Intervention(0, True, np.ones(6), device="expert")
+
+    names: list[str] = []
+    choice = OperatorDriver(robot, 6, names.append, waiting).choose(OBSERVATION, None)
+    assert choice.intervention is robot.said
+    assert (choice.source, len(waits), names) == (Source.DEMO, 3, ["expert"])
+
+
+def test_a_real_arm_keeps_its_pose_while_the_operator_is_silent():
+    choice = OperatorDriver(Operator(None), 6).choose(OBSERVATION, None)
+    assert choice.intervention is None
+    np.testing.assert_array_equal(choice.action, np.zeros(6))
 
 
 def test_a_job_is_remembered(policy, source, tmp_path):

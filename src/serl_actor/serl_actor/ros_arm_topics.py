@@ -1,0 +1,151 @@
+"""The arm's and the operator's topics: callbacks store and notify, the rollout's thread waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from serl_actor.intervention import BASE_FRAME, TCP_FRAME, Intervention
+from serl_actor.robot_client import CommandRefused
+from serl_controllers.arm import ArmState, ArmTarget
+from serl_controllers.ros_arm import ns_from_time, state_from_msg, target_to_msg
+from serl_controllers.ros_qos import COMMAND, INTERVENTION, STATE
+from serl_interfaces.msg import ArmCommand, RobotState
+from serl_interfaces.msg import Intervention as InterventionMsg
+
+WATCH_PERIOD = 0.5
+"""Between two looks at who else is there [s]."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A state and when it arrived, on the steady clock [s]."""
+
+    state: ArmState
+    at: float
+
+
+class ArmTopics:
+    """arm/command out; arm/state and intervention in, the newest of each."""
+
+    def __init__(self, node: Node, frame_id: str) -> None:
+        """`frame_id` names the arm's base frame."""
+        self._node = node
+        self._frame_id = frame_id
+        self._changed = threading.Condition()
+        self._heard: Heard | None = None
+        self._said: tuple[InterventionMsg, float] | None = None
+        self._rivals = ""
+        self.operators = 0
+        self._commands = node.create_publisher(ArmCommand, "arm/command", COMMAND)
+        node.create_subscription(RobotState, "arm/state", self._on_state, STATE)
+        node.create_subscription(
+            InterventionMsg, "intervention", self._on_intervention, INTERVENTION
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(WATCH_PERIOD, self._watch, clock=steady)
+
+    @property
+    def heard(self) -> Heard | None:
+        """The newest state."""
+        return self._heard
+
+    def take_over(self, state: ArmState) -> None:
+        """A state that came another way; older ones from the topic are ignored from now on."""
+        with self._changed:
+            self._heard = Heard(state, time.monotonic())
+
+    def send(self, target: ArmTarget, command_seq: int, stamp_ns: int) -> None:
+        """Publishes a command.
+
+        Raises:
+          CommandRefused: another node commands the arm, too.
+        """
+        if self._rivals:
+            raise CommandRefused(
+                f"more than one node publishes arm/command: {self._rivals}",
+                f"the other publishers on arm/command to leave: {self._rivals}",
+            )
+        self._commands.publish(target_to_msg(target, command_seq, stamp_ns, self._frame_id))
+
+    def wait_state(self, condition: Callable[[ArmState], bool], timeout: float) -> ArmState | None:
+        """The newest state once it fulfils `condition`; None after `timeout` [s]."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._fulfils(condition), timeout)
+            heard = self._heard
+        return heard.state if heard is not None and condition(heard.state) else None
+
+    def wait_answer(self, stamp_ns: int, timeout: float) -> Intervention | None:
+        """What the operator says to the state of that stamp; None after `timeout` [s]."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._answers(stamp_ns), timeout)
+            said = self._said if self._answers(stamp_ns) else None
+        return None if said is None else self._checked(said[0])
+
+    def newest_intervention(self, max_age: float) -> Intervention | None:
+        """What the operator said last; None if that is older than `max_age` [s]."""
+        said = self._said
+        if said is None or time.monotonic() - said[1] > max_age:
+            return None
+        return self._checked(said[0])
+
+    def _fulfils(self, condition: Callable[[ArmState], bool]) -> bool:
+        return self._heard is not None and condition(self._heard.state)
+
+    def _answers(self, stamp_ns: int) -> bool:
+        return self._said is not None and ns_from_time(self._said[0].state_stamp) == stamp_ns
+
+    def _checked(self, message: InterventionMsg) -> Intervention | None:
+        """The value of a message; None, and a warning, if it cannot be used."""
+        frames = {TCP_FRAME: TCP_FRAME, self._frame_id: BASE_FRAME}
+        frame = frames.get(message.header.frame_id)
+        twist = np.array(message.twist, dtype=np.float64)
+        if frame is None or not np.all(np.isfinite(twist)):
+            self._node.get_logger().warning(
+                f"intervention of {message.device!r} dropped: twist {twist.tolist()} in frame "
+                f"{message.header.frame_id!r}; expected finite numbers in one of {list(frames)}",
+                throttle_duration_sec=5.0,
+            )
+            return None
+        return Intervention(
+            state_stamp_ns=ns_from_time(message.state_stamp),
+            active=bool(message.active),
+            twist=twist,
+            frame_id=frame,
+            gripper=float(message.gripper),
+            buttons=tuple(message.buttons),
+            device=message.device,
+        )
+
+    def _on_state(self, message: RobotState) -> None:
+        try:
+            heard = Heard(state_from_msg(message), time.monotonic())
+        except ValueError as error:
+            self._node.get_logger().warning(f"state dropped: {error}", throttle_duration_sec=5.0)
+            return
+        with self._changed:
+            if self._heard is None or heard.state.stamp_ns >= self._heard.state.stamp_ns:
+                self._heard = heard
+                self._changed.notify_all()
+
+    def _on_intervention(self, message: InterventionMsg) -> None:
+        with self._changed:
+            self._said = (message, time.monotonic())
+            self._changed.notify_all()
+
+    def _watch(self) -> None:
+        """Looks for operators, and for other nodes that command.
+
+        A killed actor stays in the graph for some seconds; its successor, of the same name, is
+        no rival of it.
+        """
+        self.operators = self._node.count_publishers("intervention")
+        found = self._node.get_publishers_info_by_topic(self._commands.topic_name)
+        names = {f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in found}
+        self._rivals = ", ".join(sorted(names - {self._node.get_fully_qualified_name()}))

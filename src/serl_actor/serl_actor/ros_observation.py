@@ -1,0 +1,39 @@
+"""What the policy sees, on the topic `observation`, while somebody listens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import Header
+
+from serl_controllers.arm import ArmState
+from serl_controllers.ros_arm import time_from_ns
+from serl_controllers.ros_qos import STATE
+from serl_interfaces.msg import Observation
+from serl_learner.ros_tensors import tensors_to_msgs
+
+FIXTURE_FRAME = "fixture"
+
+
+class ObservationPublisher:
+    """Publishes from the rollout's thread; counts control steps since the actor started."""
+
+    def __init__(self, node: Node) -> None:
+        self._publisher = node.create_publisher(Observation, "observation", STATE)
+        self._step = 0
+
+    def __call__(self, observation: Mapping[str, np.ndarray], state: ArmState) -> None:
+        """One control step begins."""
+        if self._publisher.get_subscription_count():
+            stamp = time_from_ns(state.stamp_ns)
+            message = Observation(
+                header=Header(stamp=stamp, frame_id=FIXTURE_FRAME),
+                step=self._step,
+                tensors=tensors_to_msgs(observation),
+            )
+            for tensor in message.tensors:
+                tensor.stamp = stamp
+            self._publisher.publish(message)
+        self._step += 1

@@ -1,0 +1,142 @@
+"""A robot that does not wait: a real arm, or a simulator paced by the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from serl_actor.environment import BROKEN_MODES
+from serl_actor.intervention import Intervention
+from serl_actor.reset_motion import ResetMotionConfig, plan_reset
+from serl_actor.robot_client import ArmFault, ResetRefused, StaleState
+from serl_actor.ros_arm_topics import ArmTopics
+from serl_actor.ros_robot_client import RobotClientConfig
+from serl_actor.ros_scene import SceneReset
+from serl_actor.workspace import Workspace
+from serl_controllers.arm import ArmState, ArmTarget
+from serl_controllers.geometry import Pose
+
+
+class RealtimeClient:
+    """RobotClient paced by the steady clock; one step takes one control period, all included.
+
+    Called from the rollout's thread only. `waiting` is told what a call waits for when it takes
+    long, and may raise to cancel it.
+
+    Attributes:
+      overruns: steps for which the period was over before the command was sent.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        config: RobotClientConfig,
+        motion: ResetMotionConfig | None,
+        workspace: Workspace,
+        control_period: float,
+        waiting: Callable[[str], None],
+    ) -> None:
+        """`motion`: how to go to a start; None: the robot is simulated and can be put there."""
+        self._config = config
+        self._motion = motion
+        self._workspace = workspace
+        self._period = control_period
+        self._waiting = waiting
+        self._topics = ArmTopics(node, config.frame_id)
+        self._scene = SceneReset(node, config.reset_timeout, waiting) if motion is None else None
+        self._command_seq = 0
+        self._next = 0.0
+        self.overruns = 0
+
+    def reset(self, start: Pose, seed: int) -> ArmState:
+        """Brings the tool to `start`, smoothly on a real arm.
+
+        Raises:
+          ArmFault: the arm broke off; a person must see to it.
+          ResetRefused: the arm did not arrive: something is in the way.
+          StaleState: no states, or no answer of the simulator.
+        """
+        if self._scene is not None:
+            state = self._scene.reset(start, seed)
+            self._topics.take_over(state)
+            self._command_seq = state.command_seq
+        else:
+            state = self._go(start)
+        self._next = time.monotonic()
+        return state
+
+    def step(self, target: ArmTarget) -> ArmState:
+        """Sends a target, sleeps out the control period and returns the state then.
+
+        Raises:
+          StaleState: the newest state is older than state_age.
+          CommandRefused: another node commands the arm, too.
+        """
+        heard = self._topics.heard
+        stamp_ns = 0 if heard is None else heard.state.stamp_ns
+        self._command_seq += 1
+        self._topics.send(target, self._command_seq, stamp_ns)
+        self._next += self._period
+        remaining = self._next - time.monotonic()
+        if remaining > 0.0:
+            time.sleep(remaining)
+        else:
+            self.overruns += 1
+            self._next = time.monotonic()
+        return self._fresh()
+
+    def hold(self) -> None:
+        """Commands the pose that the arm has, if that is known; else the controller's watchdog
+        holds it once no more commands come."""
+        heard = self._topics.heard
+        if heard is not None and time.monotonic() - heard.at <= self._config.state_age:
+            self._command_seq += 1
+            target = ArmTarget(self._workspace.clip(heard.state.tcp_pose))
+            self._topics.send(target, self._command_seq, heard.state.stamp_ns)
+
+    def intervention(self, state: ArmState) -> Intervention | None:
+        """What the operator said last, if it is fresh: a stalled device does not drive (D25)."""
+        return self._topics.newest_intervention(self._config.intervention_age)
+
+    def close(self) -> None:
+        """Holds; the node owns the topics."""
+        self.hold()
+
+    def _fresh(self) -> ArmState:
+        heard = self._topics.heard
+        age = float("inf") if heard is None else time.monotonic() - heard.at
+        if heard is None or age > self._config.state_age:
+            raise StaleState(
+                f"the newest state is {age:.3f} s old, limit {self._config.state_age} s"
+            )
+        return heard.state
+
+    def _go(self, start: Pose) -> ArmState:
+        """Moves a real arm to `start`, lifted first (D23)."""
+        assert self._motion is not None
+        state = self._fresh()
+        self._command_seq = max(self._command_seq, state.command_seq)
+        self._next = time.monotonic()
+        for pose in plan_reset(state.tcp_pose, start, self._workspace, self._period, self._motion):
+            state = self._reset_step(pose)
+        goal = self._workspace.clip(start)
+        give_up = time.monotonic() + self._motion.settle_time
+        while not self._motion.has_arrived(state.tcp_pose, goal):
+            if time.monotonic() > give_up:
+                metres, angle = state.tcp_pose.distance(goal)
+                raise ResetRefused(
+                    f"the arm stopped {1e3 * metres:.1f} mm and {angle:.3f} rad from the start, "
+                    f"limits {1e3 * self._motion.position_tolerance:.1f} mm and "
+                    f"{self._motion.rotation_tolerance} rad"
+                )
+            state = self._reset_step(goal)
+        return state
+
+    def _reset_step(self, pose: Pose) -> ArmState:
+        self._waiting("the arm to reach the start")
+        state = self.step(ArmTarget(pose))
+        if state.mode in BROKEN_MODES:
+            raise ArmFault(f"the arm is in mode {state.mode.name}", "arm/recover, when it is safe")
+        return state

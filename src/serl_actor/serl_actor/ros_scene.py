@@ -1,0 +1,53 @@
+"""The reset_scene service of a simulated robot, called from the rollout's thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from serl_actor.robot_client import ResetRefused, StaleState
+from serl_controllers.arm import ArmState
+from serl_controllers.geometry import Pose
+from serl_controllers.ros_arm import pose_to_msg, state_from_msg
+from serl_interfaces.srv import ResetScene
+
+
+class SceneReset:
+    """Asks for a reset and waits for the answer; the executor's thread receives it."""
+
+    def __init__(self, node: Node, timeout: float, waiting: Callable[[str], None]) -> None:
+        """`timeout` [s] for an answer; `waiting` hears what takes long and may raise to cancel."""
+        self._client = node.create_client(ResetScene, "reset_scene")
+        self._timeout = timeout
+        self._waiting = waiting
+
+    def reset(self, start: Pose, seed: int) -> ArmState:
+        """The first state of a new scene with the tool at `start`, T_base_tcp.
+
+        Waits for the simulator to appear.
+
+        Raises:
+          ResetRefused: says why.
+          StaleState: the simulator is there, but did not answer in time.
+        """
+        while not self._client.wait_for_service(timeout_sec=0.25):
+            self._waiting("the sim (service reset_scene)")
+        request = ResetScene.Request(
+            seed=seed, randomise=True, has_start=True, start=pose_to_msg(start)
+        )
+        done = threading.Event()
+        future = self._client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        deadline = time.monotonic() + self._timeout
+        while not done.wait(0.25):
+            if time.monotonic() > deadline:
+                self._client.remove_pending_request(future)
+                raise StaleState(f"no answer to reset_scene within {self._timeout} s", "the sim")
+            self._waiting("the sim (an answer to reset_scene)")
+        response = future.result()
+        if not response.success:
+            raise ResetRefused(f"reset_scene refused: {response.message}")
+        return state_from_msg(response.state)

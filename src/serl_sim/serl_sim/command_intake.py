@@ -9,7 +9,6 @@ from enum import Enum
 from serl_controllers.arm import ArmTarget
 from serl_sim.simulation import Simulation
 
-
 UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
 """What the middleware says before it has heard an endpoint's node by name."""
 

@@ -11,9 +11,15 @@ from serl_interfaces.msg import NodeStatus
 PERIOD = 2.0
 """Longest time between two statuses [s]."""
 
+LOG_PERIOD = 5.0
+"""Least time between two log lines about what is waited for [s]."""
+
 
 class StatusPublisher:
-    """Publishes the status that the node last set; `say` may be called from any thread."""
+    """Publishes the status that the node last set, and logs what it waits for.
+
+    `say` may be called from any thread.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -42,3 +48,7 @@ class StatusPublisher:
         )
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
+        if waiting_for:
+            self._node.get_logger().info(
+                f"waiting for {waiting_for}", throttle_duration_sec=LOG_PERIOD
+            )

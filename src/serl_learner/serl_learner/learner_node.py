@@ -23,6 +23,7 @@ from rclpy.task import Future
 
 from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
 from serl_controllers.ros_qos import TRANSITIONS
+from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Transition
 from serl_interfaces.srv import GetPolicyParams, SaveCheckpoint
 from serl_learner.checkpoint import CheckpointError
@@ -35,7 +36,6 @@ from serl_learner.ros_log import read_episode, write_episode
 from serl_learner.ros_params import params_to_msg
 from serl_learner.ros_publications import Publications
 from serl_learner.ros_records import record_from_msg
-from serl_learner.ros_status import StatusPublisher
 from serl_learner.ros_tensors import MalformedMessage
 
 INBOX = 4096

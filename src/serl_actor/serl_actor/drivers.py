@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from serl_actor.policy_source import PolicySource, Snapshot
@@ -16,6 +17,25 @@ from serl_learner.policy import Policy
 from serl_learner.types import Source
 
 Observation = Mapping[str, np.ndarray]
+
+
+KEYS_AT_ONCE = 512
+
+
+class KeyStream:
+    """Endless PRNG keys of a seed, made many at a time: one at a time costs as much as acting."""
+
+    def __init__(self, seed: int) -> None:
+        self._key = jax.random.PRNGKey(seed)
+        self._ready: list[np.ndarray] = []
+
+    def next(self) -> np.ndarray:
+        """A key that was not given out before."""
+        if not self._ready:
+            keys = np.asarray(jax.random.split(self._key, KEYS_AT_ONCE + 1))
+            self._key = jnp.asarray(keys[0])
+            self._ready = list(keys[:0:-1])
+        return self._ready.pop()
 
 
 class RandomDriver:
@@ -36,15 +56,14 @@ class PolicyDriver:
     def __init__(self, policy: Policy, source: PolicySource, seed: int) -> None:
         self._policy = policy
         self._source = source
-        self._key = jax.random.PRNGKey(seed)
+        self._keys = KeyStream(seed)
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """A sampled action; StaleState while no parameters have arrived."""
         snapshot = self._source.swap()
         if snapshot is None:
             raise StaleState("no policy parameters have arrived yet")
-        self._key, key = jax.random.split(self._key)
-        action = self._policy.sample(snapshot.params, observation, key)
+        action = self._policy.sample(snapshot.params, observation, self._keys.next())
         return Choice(action, Source.POLICY, snapshot.version)
 
 
@@ -81,7 +100,7 @@ class EvaluationDriver:
         self._policy = policy
         self._snapshot = snapshot
         self._deterministic = deterministic
-        self._key = jax.random.PRNGKey(seed)
+        self._keys = KeyStream(seed)
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The policy's mode, or a sample."""
@@ -89,8 +108,7 @@ class EvaluationDriver:
         if self._deterministic:
             action = self._policy.mode(params, observation)
         else:
-            self._key, key = jax.random.split(self._key)
-            action = self._policy.sample(params, observation, key)
+            action = self._policy.sample(params, observation, self._keys.next())
         return Choice(action, Source.EVAL, self._snapshot.version)
 
 

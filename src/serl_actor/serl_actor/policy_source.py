@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from serl_learner.params_codec import EncodedParams, ParamsError, decode
 from serl_learner.policy import Policy
 
@@ -72,6 +74,7 @@ class PolicySource:
           ParamsError: corrupt or of another layout.
         """
         params = decode(encoded, self._policy.template, self._policy.layout_hash)
+        params = jax.device_put(params)  # once, instead of at every action
         return Snapshot(encoded.version, encoded.learner_step, params, self._clock(), encoded)
 
     def swap(self) -> Snapshot | None:

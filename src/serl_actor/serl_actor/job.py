@@ -160,6 +160,7 @@ class Job:
             **result,
             "episodes": self.training.episodes,
             "env_steps": self.training.env_steps,
+            "curve": self.training.curve,
             "updates": snapshot.learner_step,
             "policy_version": snapshot.version,
             "wall_s": round(self._clock() - began, 2),

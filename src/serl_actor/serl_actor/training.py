@@ -24,6 +24,7 @@ class Training:
       recent: the last training episodes, at most RECENT; warm-up is not among them.
       best_successes: among the last RECENT episodes, when `best` acted.
       best: the newest policy with the most successes; None before a training episode.
+      curve: [environment steps so far, success] after every training episode.
     """
 
     env_steps: int = 0
@@ -31,6 +32,7 @@ class Training:
     recent: deque[Episode] = field(default_factory=lambda: deque(maxlen=RECENT))
     best_successes: int = 0
     best: Snapshot | None = None
+    curve: list[tuple[int, bool]] = field(default_factory=list)
 
     def warm_up(self, episode: Episode) -> None:
         """One more episode of another driver than the policy."""
@@ -41,6 +43,7 @@ class Training:
         """One more training episode."""
         self.warm_up(episode)
         self.recent.append(episode)
+        self.curve.append((self.env_steps, episode.success))
 
     def improve(self, snapshot: Snapshot) -> bool:
         """Whether the policy that ended the last episode is the best so far; ties: the newer one.
@@ -67,6 +70,7 @@ class Training:
             "episodes": self.episodes,
             "recent": [asdict(episode) for episode in self.recent],
             "best_successes": self.best_successes,
+            "curve": self.curve,
             "best_version": None if self.best is None else self.best.version,
         }
 
@@ -84,6 +88,7 @@ class Training:
             recent = deque((Episode(**episode) for episode in plain["recent"]), maxlen=RECENT)
             training = cls(int(plain["env_steps"]), int(plain["episodes"]), recent)
             training.best_successes = int(plain["best_successes"]) if best is not None else 0
+            training.curve = [(int(steps), bool(success)) for steps, success in plain["curve"]]
         except (KeyError, TypeError) as error:
             raise ValueError(f"no training state: {error!r}") from error
         training.best = best

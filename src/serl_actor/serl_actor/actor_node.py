@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -26,6 +25,7 @@ from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.robot_client import RobotClient
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_evaluate import EvaluateServer
+from serl_actor.ros_executor import make_executor
 from serl_actor.ros_learner_link import LearnerLink
 from serl_actor.ros_observation import ObservationPublisher
 from serl_actor.ros_realtime_client import RealtimeClient
@@ -210,7 +210,7 @@ def run() -> int:
         rclpy.try_shutdown()
         print(f"actor: {error}", file=sys.stderr)
         return 1
-    executor = SingleThreadedExecutor()
+    executor = make_executor()
     executor.add_node(node)
     node.start()
     while not stop.is_set() and node.failure is None:

@@ -23,6 +23,7 @@ NODES = ("sim", "expert", "actor", "learner")
 ROLES = ("all", "robot", "learner")
 JOBS = ("train", "evaluate")
 REWARDS = ("sparse",)
+PARTS = {"train": "", "evaluate": "evaluation"}  # folder of the run directory by job
 
 # On a small machine every thread pool of one node takes the core of another: one thread each
 # for what alternates with the simulator, the rest for the learner.
@@ -71,6 +72,11 @@ class Arguments:
                 raise ValueError(f"{name} {value} is below 0")
         if self.until is not None and self.until > 1:
             raise ValueError(f"until {self.until} is above 1: it is a success rate")
+
+    @property
+    def part(self) -> str:
+        """Folder of the run directory that the job writes to."""
+        return PARTS[self.job]
 
 
 @dataclass(frozen=True)

@@ -42,14 +42,13 @@ class InProcessCrew:
         self._setup, self._seed, self._report = setup, setup.seed, report
         self._report_every, self._eval_every = report_every, eval_every
         self._environment = Environment(setup.client, setup.task)
-        self._evaluation = Environment(setup.client, setup.task)  # its own sequence of starts
         observation, _ = self._environment.reset(seed=setup.seed)
         spec = spec_of(observation)
         self.learner = Learner(setup.learner, spec, ACTION_DIM, setup.seed)
         self._policy = Policy(spec, ACTION_DIM, setup.learner.agent)
         self._key = jax.random.PRNGKey(setup.seed + 1)
         self._recorder = Recorder(bytes(16), "in process", self._take)
-        self._held: list[Record] = []
+        self._begun = 0
         self._training = Training()
         self._evaluated_at = 0
         self._metrics: Mapping[str, float] = {}
@@ -57,16 +56,14 @@ class InProcessCrew:
         self.curve: list[dict[str, Any]] = []
         self.evaluations: list[dict[str, Any]] = []
         self.operator_episodes: list[Episode] = []
+        self.demonstrated: list[Record] = []  # of the successful demonstrations
 
     def _take(self, record: Record) -> None:
         """The learner's turn: takes the record and does every update that is due."""
         before = self.learner.online_steps // self._report_every
-        self._held.append(record)
-        if record.source == Source.DEMO and not record.last:
-            return  # only successful demonstrations are passed on
-        for held in self._held if record.source != Source.DEMO or record.success else ():
-            self.learner.add(held)
-        self._held.clear()
+        self.learner.add(record)
+        if record.source == Source.DEMO:
+            self.demonstrated.append(record)
         while (metrics := self.learner.work()) is not None:
             self._metrics = metrics
         if self.learner.online_steps // self._report_every > before:
@@ -133,10 +130,14 @@ class InProcessCrew:
         return EvaluationDriver(self._policy, snapshot, deterministic, self._seed)
 
     def run(self, driver: Driver, seed: int | None = None) -> Episode:
-        """One episode; with a seed, outside the training's sequence of starts."""
-        environment = self._environment if seed is None else self._evaluation
-        episode = run_episode(environment, driver, self._recorder, seed)
-        if isinstance(driver, OperatorDriver):
+        """One episode; without `seed` the starts follow from the run's seed, as for the node."""
+        if seed is None:
+            sequence = np.random.SeedSequence((self._seed, self._begun))
+            seed = int(sequence.generate_state(1)[0])
+            self._begun += 1
+        demonstrates = isinstance(driver, OperatorDriver)
+        episode = run_episode(self._environment, driver, self._recorder, seed, demonstrates)
+        if demonstrates:
             self.operator_episodes.append(episode)
         return episode
 

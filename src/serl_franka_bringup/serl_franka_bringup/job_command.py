@@ -46,9 +46,10 @@ def run_job(
     fresh: bool = False,
 ) -> int:
     """Runs the plan's nodes until the job ends, tells the result and returns the exit code."""
-    with RunDirectory(plan.directory, fresh) as directory:
-        resumes = (directory.path / "config.yaml").exists()
-        print(f"{'resuming' if resumes else 'new run'} {directory.path}")
+    with RunDirectory(plan.directory, fresh, plan.arguments.part) as directory:
+        known = (plan.directory / "config.yaml").exists()
+        doing = "evaluating" if plan.arguments.part else "resuming" if known else "new run"
+        print(f"{doing} {plan.directory}")
         directory.save_configuration(graph.configuration(plan.nodes), command)
         (directory.path / RESULT).unlink(missing_ok=True)
         ending = run_session(plan.nodes, directory, job_node=_job_node(plan))

@@ -54,7 +54,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.until": arguments.until,
         "job.max_env_steps": arguments.max_steps,
         "job.evaluation_episodes": arguments.episodes,
-        "run_dir": arguments.run_dir or None,
+        "run_dir": str(Path(arguments.run_dir) / arguments.part) if arguments.run_dir else None,
     }
     said = {name: value for name, value in job.items() if value is not None}
     return {

@@ -46,9 +46,15 @@ class RunDirectory:
     The lock is the kernel's and goes with the process: a killed run leaves nothing to remove.
     """
 
-    def __init__(self, path: Path, fresh: bool = False) -> None:
-        """Raises RunDirectoryBusy; `fresh` moves an existing directory aside."""
-        self.path = path
+    def __init__(self, path: Path, fresh: bool = False, part: str = "") -> None:
+        """Raises RunDirectoryBusy.
+
+        Args:
+          path: of the run.
+          fresh: an existing directory is moved aside.
+          part: folder in it for what this holder writes; the lock is the whole run's.
+        """
+        self.path = path / part
         self._lock = _acquire(path)
         if fresh and any(entry.name != "lock" for entry in path.iterdir()):
             aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
@@ -56,7 +62,7 @@ class RunDirectory:
             os.close(self._lock)
             self._lock = _acquire(path)
         for name in ("logs", "params"):
-            (path / name).mkdir(exist_ok=True)
+            (self.path / name).mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> RunDirectory:
         return self

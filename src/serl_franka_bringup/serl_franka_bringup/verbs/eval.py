@@ -34,10 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     def summarise(result: Mapping[str, Any], plan: Plan) -> list[str]:
         return job_command.describe_success(result)
 
+    from serl_learner.learner_session import BEST_POLICY  # imports JAX: not for `--help`
+
     plan = job_command.plan_job(arguments, job="evaluate")
-    if not plan.directory.exists():
+    best = plan.directory / "checkpoints" / BEST_POLICY
+    if not best.exists():
         raise ConfigError(
-            f"{plan.directory} does not exist: train first with "
+            f"{best} does not exist: train first with "
             f"{job_command.repeat_command('run', arguments)}"
         )
     return job_command.run_job(plan, sys.argv[1:], arguments.json, summarise)

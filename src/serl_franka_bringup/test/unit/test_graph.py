@@ -143,7 +143,7 @@ def test_a_run_is_resumed_with_other_stop_criteria_and_is_another_with_other_par
     first = directory("seed:=1")
     assert directory("seed:=1", "minutes:=5", "max_steps:=100", "roles:=robot") == first
     assert directory("seed:=2") != first
-    assert directory("seed:=1", "learner.utd_ratio:=8") != first
+    assert directory("seed:=1", "learner.batch_size:=64") != first
     assert directory("run_dir:=/somewhere") == Path("/somewhere")
 
 

@@ -1,7 +1,6 @@
 """PCB insertion: `ros2 launch serl_franka_bringup pcb.launch.py seed:=1 roles:=robot`."""
 
 from launch import LaunchDescription
-
 from serl_franka_bringup.ros_launch import task_actions
 
 

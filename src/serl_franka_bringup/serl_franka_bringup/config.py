@@ -100,7 +100,7 @@ def build(cls: type[T], mapping: Mapping[str, Any], where: str) -> T:
     tuple. `where` begins every error message, e.g. "config/pcb.yaml: task".
     """
     hints = typing.get_type_hints(cls)
-    known = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    known = {field.name: field for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
     for key in mapping:
         if key not in known:
             raise ConfigError(f"{where}.{key}: unknown key; known: {', '.join(sorted(known))}")
@@ -128,7 +128,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if value is None and len(options) < len(typing.get_args(hint)):
             return None
         return _convert(options[0], value, where)
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a group of keys, got {value!r}")
         return build(hint, value, where)

@@ -181,24 +181,24 @@ class Supervisor:
         `hurry` returning True (a second Ctrl-C) skips to SIGKILL. Returns the exit codes of
         the processes that were still running.
         """
-        alive = [child for child in self._children if child.process is not None]
+        alive = [(child, child.process) for child in self._children if child.process is not None]
         for child in self._children:
             child.start_at = None
         begin = self._clock()
         steps = [(0.0, signal.SIGINT), (patience, signal.SIGTERM), (kill_after, signal.SIGKILL)]
-        while any(child.process.poll() is None for child in alive) and steps:
+        while any(process.poll() is None for _, process in alive) and steps:
             elapsed = self._clock() - begin
             if hurry():
                 steps = [(0.0, signal.SIGKILL)]
             if elapsed >= steps[0][0]:
                 _, number = steps.pop(0)
-                for child in alive:
-                    if child.process.poll() is None:
+                for child, process in alive:
+                    if process.poll() is None:
                         child.signal(number)
             time.sleep(0.02)
         codes = {}
-        for child in alive:
+        for child, process in alive:
             child.signal(signal.SIGKILL)  # grandchildren, if any
-            codes[child.program.name] = child.process.wait()
+            codes[child.program.name] = process.wait()
             child.process = None
         return codes

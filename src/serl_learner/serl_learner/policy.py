@@ -43,7 +43,9 @@ class Policy:
         """The deterministic action, [A]."""
         return np.asarray(self._mode(params, dict(observation)))
 
-    def sample(self, params: Any, observation: Observation, key: jax.Array) -> np.ndarray:
+    def sample(
+        self, params: Any, observation: Observation, key: jax.Array | np.ndarray
+    ) -> np.ndarray:
         """A sampled action, [A]."""
         return np.asarray(self._draw(params, dict(observation), key))
 

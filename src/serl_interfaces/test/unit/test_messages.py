@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+
 from serl_interfaces.msg import Observation, Tensor, Transition
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

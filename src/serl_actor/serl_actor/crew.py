@@ -173,7 +173,11 @@ class ActorCrew:
         while refused < ATTEMPTS:
             self._board.check()
             try:
-                return self._run_once(driver, seed)
+                episode = self._run_once(driver, seed)
+                if episode.aborted:
+                    self._board.waiting(f"{episode.waiting_for} ({episode.aborted})")
+                    self._board.pause()
+                return episode
             except ResetRefused as error:
                 refused += 1
                 self._board.waiting(f"a start pose that can be reached ({error})")

@@ -53,6 +53,7 @@ class Episode:
       seconds: of robot time.
       aborted: why it was broken off; empty if it was not.
       refused: steps whose action was not finite: the arm held, nothing was stored.
+      waiting_for: if aborted, what must happen before it is worth trying again.
     """
 
     success: bool
@@ -62,6 +63,7 @@ class Episode:
     seconds: float
     aborted: str = ""
     refused: int = 0
+    waiting_for: str = ""
 
 
 def run_episode(
@@ -83,19 +85,19 @@ def run_episode(
     observation, _ = environment.reset(seed=seed)
     recorder.begin(hold)
     run = _Run(environment, driver, recorder, observation)
-    aborted = ""
+    aborted, waiting_for = "", ""
     try:
         while not run.ended:
             run.step()
     except RobotError as error:
         environment.hold()
-        aborted = str(error)
+        aborted, waiting_for = str(error), error.waiting_for
     except Cancelled:
         environment.hold()
         run.finish(aborted=True)
         raise
     run.finish(bool(aborted))
-    return run.episode(aborted)
+    return run.episode(aborted, waiting_for)
 
 
 class _Run:
@@ -150,7 +152,7 @@ class _Run:
         """Records the last fresh observation as the final one."""
         self._recorder.end(self._observation, self._success, aborted, self._stamp_ns)
 
-    def episode(self, aborted: str) -> Episode:
+    def episode(self, aborted: str, waiting_for: str) -> Episode:
         """The outcome."""
         return Episode(
             self._success,
@@ -160,6 +162,7 @@ class _Run:
             1e-9 * (self._stamp_ns - self._start_ns),
             aborted,
             self._refused,
+            waiting_for,
         )
 
 

@@ -78,7 +78,6 @@ class RosBoard:
             values["return_last_20"] = sum(e.total_reward for e in recent) / len(recent)
             values["length_last_20"] = sum(e.steps for e in recent) / len(recent)
             values["intervened_last_20"] = sum(e.intervened for e in recent)
-            values["aborted_last_20"] = sum(bool(e.aborted) for e in recent)
         self._recent = values
 
     def step(self, record: Record) -> None:

@@ -40,9 +40,10 @@ class Training:
         self.episodes += 1
 
     def add(self, episode: Episode) -> None:
-        """One more training episode."""
+        """One more training episode; one that was broken off says nothing of the policy."""
         self.warm_up(episode)
-        self.recent.append(episode)
+        if not episode.aborted:
+            self.recent.append(episode)
         self.curve.append((self.env_steps, episode.success))
 
     def improve(self, snapshot: Snapshot) -> bool:

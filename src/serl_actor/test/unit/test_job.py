@@ -172,6 +172,13 @@ def test_training_ends_when_the_last_20_succeed_and_not_before_there_are_20():
     assert crew.count("policy") == 23  # 18 of the last 20: episodes 3..22 hold failures 3 and 4
 
 
+def test_an_episode_that_was_broken_off_is_not_among_the_last_20():
+    training = Training()
+    training.add(episode(True))
+    training.add(episode(False, steps=3, aborted="stale"))
+    assert (training.success, training.env_steps, training.episodes) == (1.0, 13, 2)
+
+
 def test_warm_up_is_not_among_the_last_20():
     crew = FakeCrew()
     run(crew, max_env_steps=10**6, until=1.0, warm_up_steps=50)

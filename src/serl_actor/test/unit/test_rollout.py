@@ -142,7 +142,7 @@ def test_case_02_a_policy_that_only_returns_nan_stores_nothing(arm, task, record
 def test_case_04_a_stale_state_aborts_and_no_old_frame_is_stored_as_fresh(task, recorder, records):
     arm = FakeArm(errors={2: StaleState("silent for 0.5 s")})
     episode = run_episode(short(arm, task), Script([np.ones(6)] * 4), recorder, seed=1)
-    assert episode.aborted == "silent for 0.5 s"
+    assert (episode.aborted, episode.waiting_for) == ("silent for 0.5 s", "the arm")
     assert [r.last for r in records] == [False, False, True]
     assert records[-1].aborted
     stamps = [r.stamp_ns for r in records]

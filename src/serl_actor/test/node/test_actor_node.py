@@ -1,0 +1,179 @@
+"""The actor node over real topics."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from fakes import DOWN, Ear
+from rclpy.action import ActionClient
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from serl_actor.actor_node import ActorNode
+from serl_actor.task import TaskConfig
+from serl_controllers.ros_parameters import ParameterError
+from serl_controllers.ros_qos import COMMAND, STATE
+from serl_interfaces.action import Evaluate
+from serl_interfaces.msg import ArmCommand, Observation
+from serl_learner.types import Source
+
+
+def test_a_whole_job(bench, tmp_path):
+    learner = bench.learner()
+    bench.sim(twist=DOWN)
+    bench.actor(job__demonstrations=1, run_dir=str(tmp_path))
+    bench.wait_phase(learner, "done")
+    demonstration = learner.of(Source.DEMO)
+    assert [r.step for r in demonstration] == [0, 1, 2]
+    assert demonstration[-1].success
+    assert demonstration[1].terminated
+    online = learner.of(Source.POLICY)
+    assert [r.last for r in online] == [False] * 4 + [True]
+    assert online[0].policy_version == 1
+    assert online[3].truncated
+    assert len(learner.of(Source.EVAL)) >= 4
+    assert [r.seq for r in learner.records] == list(range(len(learner.records)))
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (result["env_steps"], result["episodes"], result["evaluation_episodes"]) == (4, 1, 1)
+    phases = list(dict.fromkeys(status.phase for status in learner.statuses))
+    assert phases == ["starting", "demonstrations", "training", "evaluation", "done"]
+    bench.wait(lambda: learner.metrics.get("actor/env_steps") == 4, "the metrics")
+    assert learner.metrics["actor/demonstrations"] == 1
+
+
+def test_case_15_waits_for_the_learner_and_the_sim_and_goes_on_by_itself(bench):
+    ear = bench.add(Ear)
+    bench.actor()
+    bench.wait(lambda: ear.said("the learner"), "the actor to wait for the learner", ear)
+    learner = bench.learner()
+    bench.wait(lambda: learner.said("the sim"), "the actor to wait for the sim", learner)
+    bench.sim()
+    bench.wait_phase(learner, "done")
+    assert learner.statuses[-1].waiting_for == ""
+
+
+def test_demonstrations_wait_for_an_operator(bench):
+    learner = bench.learner()
+    bench.sim()
+    bench.actor(job__demonstrations=1)
+    bench.wait(lambda: learner.said("an operator"), "the actor to wait for an operator")
+    assert learner.phase == "demonstrations"
+
+
+def test_case_12_an_intervention_beyond_one_is_stored_clipped(bench):
+    learner = bench.learner()
+    sim = bench.sim(twist=np.array((0.0, 0.0, 0.2, 0.0, 0.0, 9.0)))
+    bench.actor(job__interventions=True)
+    bench.wait_phase(learner, "done")
+    driven = [r for r in learner.of(Source.INTERVENTION) if not r.last]
+    assert len(driven) == 4
+    np.testing.assert_allclose(driven[0].action, (0, 0, 0.2, 0, 0, 1), atol=1e-6)
+    before, after = sim.commands[0][1], sim.commands[1][1]
+    assert before.distance(after)[1] == pytest.approx(0.06, abs=1e-6)
+
+
+def test_case_11_a_second_publisher_on_arm_command_stops_the_actor(bench):
+    learner = bench.learner()
+    rival = bench.add(Node, "rival")
+    publisher = rival.create_publisher(ArmCommand, "arm/command", COMMAND)
+    actor = bench.actor()
+    bench.wait(lambda: actor._environment.robot._topics._rivals, "the rival to be seen")
+    sim = bench.sim()
+    bench.wait(lambda: learner.said("/rival"), "the alarm", learner)
+    assert sim.commands == []
+    rival.destroy_publisher(publisher)
+    bench.wait_phase(learner, "done")
+
+
+def test_a_lost_command_is_sent_again_with_the_same_number(bench):
+    learner = bench.learner()
+    sim = bench.sim(deaf=2)
+    bench.actor()
+    bench.wait_phase(learner, "done")
+    assert [seq for seq, _ in sim.commands][:4] == [1, 1, 1, 2]
+
+
+def test_case_14_without_credit_the_actor_waits_for_it(bench):
+    learner = bench.learner(credit=2)
+    sim = bench.sim()
+    bench.actor()
+    bench.wait(lambda: learner.said("credit"), "the actor to wait for credit")
+    assert [r.seq for r in learner.records] == [0, 1]
+    assert len(sim.commands) == 3  # the record of the third step waits
+    learner.credit = 1000
+    bench.wait_phase(learner, "done")
+
+
+def test_damaged_parameters_are_fetched_again(bench):
+    learner = bench.learner(damaged=True)
+    bench.sim()
+    bench.actor()
+    bench.wait_phase(learner, "done")
+    assert learner.fetches == 1
+    bench.wait(lambda: learner.metrics.get("actor/refused_params") == 1, "the count")
+
+
+def test_observations_are_published_to_who_listens(bench):
+    seen = []
+    learner = bench.learner()
+    learner.create_subscription(Observation, "observation", seen.append, STATE)
+    bench.sim()
+    bench.actor(job__max_env_steps=400)
+    bench.wait(lambda: len(seen) > 5, "observations")
+    assert [tensor.name for tensor in seen[0].tensors] == sorted(t.name for t in seen[0].tensors)
+    assert seen[0].header.frame_id == "fixture"
+    bench.wait_phase(learner, "done")
+
+
+def test_evaluation_on_demand(bench):
+    learner = bench.learner()
+    bench.sim()
+    bench.actor()
+    client = ActionClient(learner, Evaluate, "evaluate")
+    bench.wait_phase(learner, "done")
+    bench.wait(client.server_is_ready, "the action server")
+    goal = Evaluate.Goal(episodes=2, deterministic=True, seed=3)
+    accepted = client.send_goal_async(goal)
+    bench.wait(accepted.done, "the goal to be accepted")
+    future = accepted.result().get_result_async()
+    bench.wait(future.done, "the evaluation")
+    result = future.result().result
+    assert (result.success, result.episodes, result.message) == (True, 2, "policy version 1")
+
+
+def test_real_time_a_silent_arm_aborts_the_episode(bench):
+    learner = bench.learner()
+    sim = bench.sim(realtime=True)
+    bench.actor(lockstep=False, job__max_env_steps=10_000, robot__state_age=0.3)
+    bench.wait(lambda: len(learner.of(Source.POLICY)) > 2, "the first records")
+    sim.alive = False
+    bench.wait(lambda: any(r.aborted for r in learner.records), "the episode to be aborted")
+    count = len(sim.commands)
+    sim.alive = True
+    bench.wait(lambda: len(sim.commands) > count + 2, "the actor to go on")
+
+
+def test_a_real_arm_moves_to_its_start_without_a_service(bench):
+    learner = bench.learner()
+    sim = bench.sim(realtime=True)
+    sim._pose = TaskConfig().target
+    bench.actor(lockstep=False, simulated=False, robot__state_age=0.5, task__control_period=0.02)
+    bench.wait_phase(learner, "done")
+    way = [pose for _, pose in sim.commands[:20]]
+    steps = [a.distance(b)[0] for a, b in itertools.pairwise(way)]
+    np.testing.assert_allclose(steps, 0.05 * 0.02, atol=1e-6)  # speed * period, no jump
+    assert way[-1].position[2] - TaskConfig().target.position[2] == pytest.approx(0.02)
+
+
+def test_an_unknown_parameter_is_an_error_that_names_it(bench):
+    overrides = [Parameter("job.demonstration", value=3)]
+    with pytest.raises(ParameterError, match=r"job\.demonstration"):
+        bench.add(ActorNode, parameter_overrides=overrides)
+
+
+def test_a_real_arm_cannot_be_in_lockstep(bench):
+    with pytest.raises(ParameterError, match="a real arm does not wait"):
+        bench.add(ActorNode, parameter_overrides=[Parameter("simulated", value=False)])

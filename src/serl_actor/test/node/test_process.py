@@ -1,0 +1,60 @@
+"""The actor as a process: parameters on the command line, signals, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import SHORT
+from fakes import Ear
+
+
+@pytest.fixture
+def start(domain):
+    """Starts an actor process; what still runs at the end is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run(**parameters: object) -> subprocess.Popen[str]:
+        values = {**SHORT, **{name.replace("__", "."): v for name, v in parameters.items()}}
+        command = [sys.executable, "-m", "serl_actor.actor_node", "--ros-args"]
+        for name, value in values.items():
+            command += ["-p", f"{name}:={value}"]
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "JAX_PLATFORMS": "cpu"}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_it_waits_ends_it_cleanly(bench, start, number):
+    ear = bench.add(Ear)
+    process = start()
+    bench.wait(lambda: ear.said("the learner"), "the actor to wait for the learner")
+    process.send_signal(number)
+    assert process.wait(timeout=20.0) == 0
+
+
+def test_a_signal_in_an_episode_aborts_it_and_its_records_are_whole(bench, start):
+    learner = bench.learner()
+    bench.sim()
+    process = start(task__episode_steps=100, job__max_env_steps=10**6, job__interventions=False)
+    bench.wait(lambda: len(learner.records) > 110, "records", learner)
+    process.send_signal(signal.SIGINT)
+    bench.wait(lambda: process.poll() is not None, "the process to end")
+    bench.wait(lambda: learner.records[-1].last, "the last record")
+    assert learner.records[-1].aborted
+    assert process.returncode == 0
+
+
+def test_a_wrong_parameter_ends_it_with_its_name(start):
+    process = start(job__until=1.5)
+    assert process.wait(timeout=60.0) == 1
+    assert "until is 1.5" in process.stderr.read()

@@ -28,16 +28,25 @@ PARTS = {"train": "", "evaluate": "evaluation"}  # folder of the run directory b
 # On a small machine every thread pool of one node takes the core of another: one thread each
 # for what alternates with the simulator, the rest for the learner.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+# Every compiled function is kept, also the many small ones: a second start takes seconds less.
+_JAX_CACHE = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 _ENVIRONMENTS = {
     "sim": _ONE_THREAD,
     "expert": _ONE_THREAD,
     "actor": {
         **_ONE_THREAD,
+        **_JAX_CACHE,
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     },
-    "learner": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+    "learner": {**_JAX_CACHE, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
 }
+# All can take up their work again: the learner from its log and checkpoint, the actor from its
+# counts, the simulator with the next episode.
+_RESPAWN = Respawn(limit=3)
 _SMALL_MACHINE = {"learner": {**_ONE_THREAD, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}}
 _ROLE_OF_NODE = {"sim": "robot", "expert": "robot", "actor": "robot", "learner": "learner"}
 
@@ -159,6 +168,7 @@ def make_graph(
                 parameters=config.plain(parameters[name]),
                 role=role,
                 environment=environment,
+                respawn=_RESPAWN,
             )
         )
     return tuple(nodes)

@@ -105,7 +105,7 @@ def _follow(supervisor, monitor, progress, view, interrupts, job_node) -> Ending
     while True:
         monitor.listen(LISTEN_PERIOD)
         how, reason = "", ""
-        for death in supervisor.poll():
+        for death in supervisor.poll(ready=progress.statuses):
             view.say(str(death))
             if progress.phase(job_node) != "done":
                 for line in death.last_lines if death.code else ():

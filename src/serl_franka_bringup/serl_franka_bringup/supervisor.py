@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,6 +74,7 @@ class _Child:
         self.started_at = 0.0
         self.start_at: float | None = None  # when to start it again
         self.restarts = 0
+        self.was_ready = False
         self.log_begin = 0  # where the current process' part of the log begins
 
     def start(self, now: float, environment: Mapping[str, str]) -> None:
@@ -143,11 +144,16 @@ class Supervisor:
             if child.process is not None and child.process.returncode is None
         }
 
-    def poll(self) -> list[Death]:
-        """Restarts what is due and returns the deaths since the last call."""
+    def poll(self, ready: Container[str] | None = None) -> list[Death]:
+        """Restarts what is due and returns the deaths since the last call.
+
+        `ready` names the programs that have come up by now; one that dies without ever having
+        been ready is not restarted: it would only fail again. None: all were.
+        """
         now = self._clock()
         deaths = []
         for child in self._children:
+            child.was_ready |= ready is None or child.program.name in ready
             if child.start_at is not None and now >= child.start_at:
                 child.restarts += 1
                 child.start(now, self._environment)
@@ -165,7 +171,7 @@ class Supervisor:
         if now - child.started_at >= respawn.forget_after:
             child.restarts = 0
         restart_in = None
-        if code != 0 and child.restarts < respawn.limit:
+        if code != 0 and child.was_ready and child.restarts < respawn.limit:
             restart_in = respawn.delay(child.restarts)
             child.start_at = now + restart_in
         return Death(child.program.name, code, child.log, child.last_lines(), restart_in)

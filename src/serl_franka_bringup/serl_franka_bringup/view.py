@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from serl_franka_bringup.graph import JOB_NODE
 from serl_franka_bringup.progress import Progress
 
 LINE_PERIOD = 5.0  # [s] between plain lines
@@ -66,7 +67,7 @@ def waiting(progress: Progress) -> list[str]:
     ]
 
 
-def headline(progress: Progress, job_node: str = "actor") -> str:
+def headline(progress: Progress, job_node: str = JOB_NODE) -> str:
     """Phase of the job and who drives."""
     status = progress.statuses.get(job_node)
     if status is None:
@@ -83,11 +84,12 @@ def line(progress: Progress, elapsed: float) -> str:
 
 
 class LineView:
-    """One plain line every LINE_PERIOD."""
+    """One plain line every LINE_PERIOD, and whenever the job enters another phase."""
 
     def __init__(self, progress: Progress, stream: IO[str]) -> None:
         self._progress, self._stream = progress, stream
         self._last = 0.0
+        self._phase = ""
 
     def __enter__(self) -> LineView:
         return self
@@ -97,9 +99,9 @@ class LineView:
 
     def update(self) -> None:
         """A line, if one is due."""
-        now = time.monotonic()
-        if now - self._last >= LINE_PERIOD:
-            self._last = now
+        now, phase = time.monotonic(), self._progress.phase(JOB_NODE)
+        if now - self._last >= LINE_PERIOD or phase != self._phase:
+            self._last, self._phase = now, phase
             self.say(line(self._progress, now - self._progress.started_at))
 
     def say(self, line: str) -> None:

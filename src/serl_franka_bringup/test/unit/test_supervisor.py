@@ -83,6 +83,15 @@ def test_respawn_stops_at_its_limit_with_growing_delays(tmp_path):
         assert supervisor.pids() == {}
 
 
+def test_what_never_was_ready_is_not_respawned(tmp_path):
+    respawned = program("actor", "raise SystemExit(3)", limit=2, first_delay=0.05)
+    with Supervisor([respawned], tmp_path) as supervisor:
+        supervisor.start()
+        deaths = []
+        wait_for(lambda: deaths.extend(supervisor.poll(ready=())) or deaths)
+        assert [death.restart_in for death in deaths] == [None]
+
+
 def test_a_clean_exit_is_not_respawned(tmp_path):
     with Supervisor([program("actor", "pass", limit=5)], tmp_path) as supervisor:
         supervisor.start()

@@ -37,7 +37,7 @@ ATTEMPTS = 5
 """Starts that the robot may refuse in a row."""
 
 RESTART_STRIDE = 1_000_000
-"""Keeps the starts of a job that goes on apart from those it had, demonstrations included."""
+"""Keeps the starts of a training that goes on apart from those it had."""
 
 
 class Link(Protocol):
@@ -98,6 +98,7 @@ class ActorCrew:
         self._watch = watch
         self._attend = attend
         self._demonstrations: int | None = None
+        self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
         self._recorder = Recorder(session, actor_id, self._put)
         self._last_seq = -1
@@ -117,6 +118,8 @@ class ActorCrew:
         if self._lockstep or self._demonstrations is None:
             self._wait(lambda: self._link.demonstrations is not None, "the learner")
         held = self._link.demonstrations
+        if self._demonstrations is None:
+            self._held_before = held or 0
         if self._demonstrations is None or (held or 0) > self._demonstrations:
             self._demonstrations = held
         return (held if self._lockstep else self._demonstrations) or 0
@@ -127,6 +130,14 @@ class ActorCrew:
         snapshot = self._source.current
         assert snapshot is not None
         return snapshot
+
+    def acted(self) -> Snapshot:
+        """The policy that acted last: parameters that arrived since are not swapped in."""
+        return self._source.current or self.snapshot()
+
+    def lacks_policy(self) -> bool:
+        """The learner has neither demonstrations nor a policy: it waits for a first record."""
+        return self.demonstrations() == 0 and self._source.swap() is None
 
     def settle(self) -> None:
         """Waits until the learner has every record; not on a real arm."""
@@ -188,7 +199,7 @@ class ActorCrew:
 
     def _run_once(self, driver: Driver, seed: int | None) -> Episode:
         if seed is None:
-            sequence = np.random.SeedSequence((self._seed, self._begun))
+            sequence = np.random.SeedSequence((self._seed, self._held_before, self._begun))
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         hold = isinstance(driver, OperatorDriver)

@@ -103,6 +103,14 @@ class Crew(Protocol):
         """Acts by chance."""
         ...
 
+    def acted(self) -> Snapshot:
+        """The policy that acted last."""
+        ...
+
+    def lacks_policy(self) -> bool:
+        """The learner has neither demonstrations nor a policy: it waits for a first record."""
+        ...
+
     def learner_trains(self) -> bool:
         """The learner has begun to update."""
         ...
@@ -178,8 +186,9 @@ class Job:
             attempts += 1
 
     def _warm_up(self) -> None:
+        """Random episodes; at least one if the learner knows no record to make a policy for."""
         driver = self._crew.random()
-        while (
+        while self._crew.lacks_policy() or (
             self.training.env_steps < self._config.warm_up_steps and not self._crew.learner_trains()
         ):
             self._crew.say(Phase.WARM_UP, "random")
@@ -210,7 +219,7 @@ class Job:
 
     def _keep_best(self) -> None:
         """The newest policy with the best recent success so far."""
-        snapshot = self._crew.snapshot()
+        snapshot = self._crew.acted()
         if self.training.improve(snapshot):
             self._crew.keep_best(snapshot)
 

@@ -57,7 +57,8 @@ class ArmTopics:
         return self._heard
 
     def take_over(self, state: ArmState) -> None:
-        """A state that came another way; older ones from the topic are ignored from now on."""
+        """An episode begins with a state that came another way; older ones are ignored."""
+        self.operators = self._node.count_publishers("intervention")
         with self._changed:
             self._heard = Heard(state, time.monotonic())
 

@@ -86,14 +86,13 @@ class LearnerLink:
             self._save.call_async(SaveCheckpoint.Request(tag="best", policy_version=version))
 
     def _on_ack(self, ack: TransitionAck) -> None:
-        if ack.actor_id and ack.actor_id != self._actor_id:
-            return
+        """Every ack tells of the learner; those to this session also of its records."""
+        if bytes(ack.session) == self._session:
+            self.sender.acknowledge(int(ack.received_seq), int(ack.next_seq), int(ack.credit))
         with self._changed:
             self._ack = ack
             self._heard = time.monotonic()
             self._changed.notify_all()
-        if bytes(ack.session) == self._session:
-            self.sender.acknowledge(int(ack.received_seq), int(ack.next_seq), int(ack.credit))
 
     def _on_params(self, message: PolicyParams) -> None:
         """Offers them; damaged ones are fetched again, once per message."""

@@ -31,6 +31,7 @@ class FakeCrew:
     train_succeeds: Callable[[int], bool] = lambda count: True
     evaluate: Callable[[bool, int], Episode] = lambda deterministic, seed: episode()
     trains: bool = False
+    has_policy: bool = True
     memory: Training = field(default_factory=Training)
     cancel_in: int = 10**6
     log: list[tuple[str, object]] = field(default_factory=list)
@@ -53,6 +54,12 @@ class FakeCrew:
 
     def snapshot(self):
         return snapshot(self.version)
+
+    def acted(self):
+        return snapshot(self.version)
+
+    def lacks_policy(self):
+        return self.held == 0 and not self.has_policy
 
     def settle(self):
         self.log.append(("settle", None))
@@ -264,3 +271,22 @@ def test_wilson_interval_by_hand():
     assert (low, high) == (pytest.approx(0.8378, abs=1e-4), pytest.approx(0.9794, abs=1e-4))
     assert wilson_interval(0, 0) == (0.0, 1.0)
     assert wilson_interval(50, 50)[1] == pytest.approx(1.0)
+
+
+def test_without_demonstrations_a_random_episode_gives_the_learner_its_first_record():
+    crew = FakeCrew(has_policy=False)
+    run_before = crew.run
+
+    def run(driver, seed=None):
+        crew.has_policy = True
+        return run_before(driver, seed)
+
+    crew.run = run
+    config = JobConfig(demonstrations=0, max_env_steps=20, evaluation_episodes=0)
+
+    Job(config, crew, crew.clock).run()
+
+    assert [driver for driver, _ in crew.log if driver in ("random", "policy")] == [
+        "random",
+        "policy",
+    ]

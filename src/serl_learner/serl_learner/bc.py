@@ -18,6 +18,7 @@ import optax
 
 from serl_learner import tanh_gaussian
 from serl_learner.agents.sac import SACConfig, policy_network
+from serl_learner.networks.heads import GaussianPolicy
 from serl_learner.networks.state_vector import state_size, state_vector
 from serl_learner.types import ObservationSpec, Record
 
@@ -80,19 +81,20 @@ def clone(
     network = policy_network(action_dim, config.policy)
     params = network.init(init_key, jnp.zeros((1, state_size(spec)), jnp.float32))["params"]
     state = (params, optax.adam(config.learning_rate).init(params), batch_key)
+    how = (config.learning_rate, config.batch_size, config.evaluation_period)
     best: tuple[float, int, Any] = (np.inf, 0, params)
     done = 0
     while done < config.max_updates and done - best[1] < config.patience * config.evaluation_period:
-        state = _train(state, train, config, action_dim)
+        state = _train(state, train, network, *how)
         done += config.evaluation_period
-        loss = float(_evaluate(state[0], held_out, config, action_dim))
+        loss = float(_evaluate(state[0], held_out, network))
         if loss < best[0]:
             best = (loss, done, state[0])
     if not np.isfinite(best[0]):
         raise ValueError(f"held-out loss is {loss} after {done} updates, never finite")
     return best[2], {
         "held_out_loss": best[0],
-        "train_loss": float(_evaluate(best[2], train, config, action_dim)),
+        "train_loss": float(_evaluate(best[2], train, network)),
         "best_update": float(best[1]),
         "updates": float(done),
     }
@@ -126,28 +128,35 @@ def _examples(records: list[Record]) -> Examples:
     return states, jnp.asarray(actions, jnp.float32)
 
 
-def _loss(params: Any, examples: Examples, config: BCConfig, action_dim: int) -> jax.Array:
+def _loss(params: Any, examples: Examples, network: GaussianPolicy) -> jax.Array:
     """Mean -log pi(a | o)."""
     states, actions = examples
-    mean, std = policy_network(action_dim, config.policy).apply({"params": params}, states)
+    mean, std = network.apply({"params": params}, states)
     return -tanh_gaussian.log_prob(actions, mean, std).mean()
 
 
-_evaluate = jax.jit(_loss, static_argnames=("config", "action_dim"))
+_evaluate = jax.jit(_loss, static_argnames="network")
 
 
-@partial(jax.jit, static_argnames=("config", "action_dim"))
-def _train(state: Any, examples: Examples, config: BCConfig, action_dim: int) -> Any:
-    """`evaluation_period` updates on batches drawn from `examples`."""
-    optimizer = optax.adam(config.learning_rate)
+@partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def _train(
+    state: Any,
+    examples: Examples,
+    network: GaussianPolicy,
+    learning_rate: float,
+    batch_size: int,
+    updates: int,
+) -> Any:
+    """`updates` updates on batches drawn from `examples`."""
+    optimizer = optax.adam(learning_rate)
 
     def update(state: Any, _: None) -> tuple[Any, None]:
         params, moments, key = state
         key, batch_key = jax.random.split(key)
-        index = jax.random.randint(batch_key, (config.batch_size,), 0, len(examples[0]))
+        index = jax.random.randint(batch_key, (batch_size,), 0, len(examples[0]))
         batch = (examples[0][index], examples[1][index])
-        gradient = jax.grad(_loss)(params, batch, config, action_dim)
-        updates, moments = optimizer.update(gradient, moments, params)
-        return (optax.apply_updates(params, updates), moments, key), None
+        gradient = jax.grad(_loss)(params, batch, network)
+        change, moments = optimizer.update(gradient, moments, params)
+        return (optax.apply_updates(params, change), moments, key), None
 
-    return jax.lax.scan(update, state, None, length=config.evaluation_period)[0]
+    return jax.lax.scan(update, state, None, length=updates)[0]

@@ -15,7 +15,12 @@ from serl_learner.policy import Policy
 from serl_learner.types import Record, Source
 
 CONFIG = BCConfig(
-    policy=SACConfig(hidden=(32,)), learning_rate=3e-3, batch_size=64, patience=10, held_out=0.2
+    policy=SACConfig(hidden=(32,)),
+    learning_rate=3e-3,
+    batch_size=64,
+    patience=10,
+    held_out=0.2,
+    evaluation_period=50,
 )
 KEY = jax.random.PRNGKey(0)
 
@@ -40,7 +45,7 @@ def test_a_clone_does_what_was_demonstrated() -> None:
 
 
 def test_it_ends_by_patience_and_keeps_the_best() -> None:
-    config = replace(CONFIG, patience=3, evaluation_period=50)
+    config = replace(CONFIG, patience=3)
     params, metrics = clone(demonstrations(4), SPEC, ACTION_DIM, config, KEY)
     assert metrics["updates"] == metrics["best_update"] + 3 * 50
     assert metrics["updates"] < config.max_updates
@@ -48,7 +53,7 @@ def test_it_ends_by_patience_and_keeps_the_best() -> None:
 
 
 def test_max_updates_is_the_limit() -> None:
-    config = replace(CONFIG, max_updates=100, evaluation_period=50)
+    config = replace(CONFIG, max_updates=100)
     assert clone(demonstrations(4), SPEC, ACTION_DIM, config, KEY)[1]["updates"] == 100
 
 

@@ -71,6 +71,7 @@ def test_rates_are_of_the_fastest_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rates == {"a": benchmark.UTD_RATIO / 2.0, "b": benchmark.UTD_RATIO / 2.0}
 
 
+@pytest.mark.slow
 def test_rows_hold_value_reference_and_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "CONFIG", CONFIG)
     monkeypatch.setattr(benchmark, "STORED", 10)

@@ -165,12 +165,13 @@ def test_case11_case12_a_bad_record_leaves_the_learner_as_it_was(
 
 
 def test_the_update_compiles_once() -> None:
-    learner = feed(small_learner(batch_size=4), episode(9))
-    before = update_high_utd._cache_size()
+    learner = feed(small_learner(), episode(9))
+    learner.work()
+    compiled = update_high_utd._cache_size()
     while learner.work():
         pass
     assert learner.blocks == 5
-    assert update_high_utd._cache_size() == before + 1
+    assert update_high_utd._cache_size() == compiled
 
 
 def test_one_seed_gives_one_learner() -> None:

@@ -94,6 +94,14 @@ class InProcessCrew:
         blocks, updates = self.learner.blocks, self.learner.updates
         return Snapshot(blocks, updates, params, time.monotonic(), encoded=None)  # type: ignore[arg-type]
 
+    def acted(self) -> Snapshot:
+        """The policy that acted last; the newest, as they take turns."""
+        return self.snapshot()
+
+    def lacks_policy(self) -> bool:
+        """Never: the learner has one from the start."""
+        return False
+
     def settle(self) -> None:
         """The learner has every record already."""
 

@@ -1,0 +1,100 @@
+"""The loop in one process: it repeats exactly, learns from what it is told to, and counts right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from serl_actor.drivers import EvaluationDriver
+from serl_actor.environment import Environment
+from serl_actor.policy_source import Snapshot
+from serl_actor.recorder import Recorder
+from serl_actor.rollout import run_episode
+from serl_franka_bringup import graph, in_process
+from serl_franka_bringup.in_process_crew import InProcessCrew
+from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_learner.policy import Policy
+from serl_learner.types import Record, Source, spec_of
+
+PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
+SMALL = {
+    "learner": {
+        "agent.critics": 2,
+        "agent.hidden": (16, 16),
+        "batch_size": 16,
+        "utd_ratio": 2,
+        "training_starts": 100,
+    },
+    "actor": {"task.threshold": (0.05, 0.05, 0.03, 0.5, 0.5, 0.5), "job.evaluation_episodes": 1},
+}
+
+
+def setup(seed: int = 3, **arguments) -> Setup:
+    return load_setup(str(PCB), graph.Arguments(seed=seed, **arguments), SMALL)
+
+
+def record_steps(policy: Policy, seed: int, steps: int) -> list[Record]:
+    """At least `steps` steps of a fixed policy in a simulation of its own."""
+    made = setup(seed)
+    records: list[Record] = []
+    recorder = Recorder(bytes(16), "test", records.append)
+    driver = EvaluationDriver(policy, Snapshot(1, 0, policy.template, 0.0, None), False, seed)
+    environment = Environment(made.client, made.task)
+    begun = 0
+    while sum(not record.last for record in records) < steps:
+        run_episode(environment, driver, recorder, 100 * seed + begun)
+        begun += 1
+    return records
+
+
+def same(a: Record, b: Record) -> bool:
+    return (
+        (a.seq, a.episode, a.step, a.stamp_ns) == (b.seq, b.episode, b.step, b.stamp_ns)
+        and (a.reward, a.terminated, a.truncated, a.last)
+        == (b.reward, b.terminated, b.truncated, b.last)
+        and (a.action is None) == (b.action is None)
+        and (a.action is None or np.array_equal(a.action, b.action))
+        and all(np.array_equal(a.observation[k], b.observation[k]) for k in a.observation)
+    )
+
+
+def test_500_steps_of_a_fixed_policy_repeat_bit_for_bit():
+    made = setup()
+    observation, _ = Environment(made.client, made.task).reset(seed=0)
+    policy = Policy(spec_of(observation), 6, made.learner.agent)
+    first, second = record_steps(policy, 1, 500), record_steps(policy, 1, 500)
+    assert len(first) == len(second) > 500
+    assert all(same(a, b) for a, b in zip(first, second))
+    other = record_steps(policy, 2, 10)
+    assert not all(same(a, b) for a, b in zip(first, other))
+
+
+def test_training_repeats_and_keeps_its_ratio():
+    results = [in_process.train(setup(demos=1, max_steps=150), report_every=50) for _ in range(2)]
+    for result in results:
+        result.pop("wall_s")
+        for point in result["curve"]:
+            point.pop("wall_s")
+    assert results[0] == results[1]
+    curve = results[0]["curve"]
+    for point in curve:  # two critic updates for every online step after the first 100
+        assert point["updates"] == 2 * max(0, point["env_steps"] - 100)
+    assert curve[-1]["updates"] > 0
+
+
+def test_only_successful_demonstrations_reach_the_learner():
+    crew = InProcessCrew(setup())
+    while crew.demonstrations() < 2:
+        crew.run(crew.operator())
+    assert all(record.source == Source.DEMO for record in crew.demonstrated)
+    ends = [record for record in crew.demonstrated if record.last]
+    assert [record.success for record in ends] == [True, True]
+    assert crew.learner.online_steps == 0
+    assert crew.learner.prior_transitions == len(crew.demonstrated) - 2
+
+
+def test_nobody_takes_over_in_one_process():
+    with pytest.raises(ValueError, match="nobody takes over"):
+        InProcessCrew(setup()).policy(interventions=True)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from serl_learner.atomic_file import write_file
 from serl_learner.policy import Policy
 from serl_learner.types import ObservationSpec
 
-STOP_TIMEOUT = 2.0
+STOP_TIMEOUT = 1.5
 """Given to the job's thread to end [s]."""
 
 ACTION_DIM = 6
@@ -120,10 +121,15 @@ class ActorNode(Node):
         """Begins the job."""
         self._thread.start()
 
-    def stop(self) -> bool:
-        """Ends the job between two steps, holding the arm; false: it is still at work."""
+    def stop(self, spin: Callable[[], None]) -> bool:
+        """Ends the job between two steps, holding the arm; false: it is still at work.
+
+        `spin` serves callbacks for a moment: the step that is under way needs its answer.
+        """
         self._board.cancel()
-        self._thread.join(STOP_TIMEOUT)
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            spin()
         return not self._thread.is_alive()
 
     def _make_robot(self) -> RobotClient:
@@ -215,7 +221,7 @@ def run() -> int:
     node.start()
     while not stop.is_set() and node.failure is None:
         executor.spin_once(timeout_sec=0.2)
-    ended = node.stop()
+    ended = node.stop(lambda: executor.spin_once(timeout_sec=0.02))
     code = 0 if node.failure is None else 1
     if not ended:  # at a call that cannot be interrupted, such as XLA's compiler
         sys.stderr.flush()

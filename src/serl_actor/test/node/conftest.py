@@ -84,8 +84,11 @@ class Bench:
         while not (value := condition()):
             said = [] if learner is None else learner.statuses[-3:]
             assert time.monotonic() < deadline, f"waited {DEADLINE} s for {what}; {said}"
-            self._executor.spin_once(timeout_sec=0.05)
+            self._spin()
         return value
+
+    def _spin(self):
+        self._executor.spin_once(timeout_sec=0.05)
 
     def wait_phase(self, learner: FakeLearner, phase: str):
         return self.wait(lambda: learner.phase == phase, f"phase {phase}", learner)
@@ -93,7 +96,7 @@ class Bench:
     def close(self):
         for node in self._nodes:
             if isinstance(node, ActorNode):
-                assert node.stop(), "the job's thread did not end"
+                assert node.stop(self._spin), "the job's thread did not end"
         for node in self._nodes:
             self._executor.remove_node(node)
             node.destroy_node()

@@ -12,10 +12,10 @@ from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.policy import Policy
 from serl_learner.types import Source
 
-AGENT = SACConfig(hidden=(32, 32), critics=3, discount=0.95, learning_rate=2e-3)
+AGENT = SACConfig(hidden=(32,), critics=2, discount=0.95, learning_rate=2e-3)
 CONFIG = LearnerConfig(
     agent=AGENT,
-    batch_size=64,
+    batch_size=32,
     utd_ratio=4,
     training_starts=50,
     replay_bytes=2**18,

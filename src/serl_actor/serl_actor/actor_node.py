@@ -221,20 +221,20 @@ def run() -> int:
     node.start()
     while not stop.is_set() and node.failure is None:
         executor.spin_once(timeout_sec=0.2)
-    ended = node.stop(lambda: executor.spin_once(timeout_sec=0.02))
-    code = 0 if node.failure is None else 1
-    if not ended:  # at a call that cannot be interrupted, such as XLA's compiler
-        sys.stderr.flush()
-        os._exit(code)
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.try_shutdown()
-    return code
+    if node.stop(lambda: executor.spin_once(timeout_sec=0.02)):
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return 0 if node.failure is None else 1
 
 
 def main() -> None:
-    """Entry point."""
-    sys.exit(run())
+    """Entry point. Everything is closed by then; the interpreter's own way out waits for XLA:
+    seconds, or for ever if it is compiling."""
+    code = run()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 
 from launch.actions import (
     DeclareLaunchArgument,
-    EmitEvent,
     LogInfo,
     OpaqueFunction,
-    RegisterEventHandler,
 )
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
 from launch_ros.actions import Node as NodeAction
 
 from launch import Action, LaunchContext
 from serl_franka_bringup import graph, plan
 from serl_franka_bringup.graph import Arguments, Node
+from serl_franka_bringup.run_directory import RunDirectory
 
 
 def task_actions(task: str) -> list[Action]:
@@ -37,15 +35,11 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
     root = Path(given.pop("runs"))
     given.pop("ros_namespace", None)
     planned = plan.make_plan(task, [f"{name}:={value}" for name, value in given.items()], root)
-    actions: list[Action] = [LogInfo(msg=f"run directory {planned.directory}")]
-    for node in planned.nodes:
-        action = node_action(node)
-        actions.append(action)
-        if node.name == graph.JOB_NODE:
-            ended = [EmitEvent(event=Shutdown(reason="the job has ended"))]
-            handler = OnProcessExit(target_action=action, on_exit=ended)
-            actions.append(RegisterEventHandler(handler))
-    return actions
+    directory = RunDirectory(planned.directory, part=planned.arguments.part)
+    context.extend_globals({"serl_run_directory": directory})  # its lock lives as long as we do
+    directory.save_configuration(graph.configuration(planned.nodes), sys.argv[1:])
+    log = LogInfo(msg=f"run directory {planned.directory}")
+    return [log, *(node_action(node) for node in planned.nodes)]
 
 
 def node_action(node: Node) -> NodeAction:

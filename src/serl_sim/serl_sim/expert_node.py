@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header
 
@@ -64,7 +65,7 @@ class ExpertNode(Node):
         self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
         self._status = StatusPublisher(self)
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
-        self.create_timer(WATCH_PERIOD, self._watch)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._watch()
 
     def _on_state(self, message: RobotState) -> None:

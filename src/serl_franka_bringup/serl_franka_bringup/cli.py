@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.executable import ExecutableError
 from serl_franka_bringup.run_directory import RunDirectoryBusy
 
+ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
 VERBS = ("run", "eval", "bench", "doctor", "results")
 
 
@@ -29,18 +31,17 @@ def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:
         )
         module.add_arguments(command)
         command.add_argument("--json", type=Path, metavar="FILE", help="write the result here")
-        command.set_defaults(execute=module.run, assignments=None, command=command)
+        command.set_defaults(execute=module.run, command=command)
     return parser
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Parsed arguments; `assignments` holds the `name:=value` ones of verbs that take them."""
-    arguments, rest = build_parser().parse_known_args(argv)
-    takes_assignments = getattr(arguments, "takes_assignments", False)
-    unknown = [text for text in rest if not (takes_assignments and ":=" in text)]
-    if unknown:
-        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
-    arguments.assignments = rest
+    """Parsed arguments; `assignments` holds the `name:=value` ones, wherever they stood."""
+    assignments = [word for word in argv if ASSIGNMENT.match(word)]
+    arguments = build_parser().parse_args([word for word in argv if word not in assignments])
+    if assignments and not getattr(arguments, "takes_assignments", False):
+        arguments.command.error(f"unrecognized arguments: {' '.join(assignments)}")
+    arguments.assignments = assignments
     return arguments
 
 

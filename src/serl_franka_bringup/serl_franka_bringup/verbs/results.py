@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measure(row: Row, seed: int, scratch: Path) -> tuple[list[str], int, float, dict | None]:
     """Runs the row's command; returns it, its exit code, its time [s] and its figures."""
-    command = [part.format(scratch=scratch) for part in row.command]
+    command = [part.replace("{scratch}", str(scratch)) for part in row.command]
     if row.seeded:
         command += ["--seed", str(seed)]
     file = scratch / "figures.json"

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from serl_franka_bringup import checks, cli, curves, job_command
+from serl_franka_bringup.verbs import bench, results
+
+PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_documents_itself_with_an_example(verb, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([verb, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert f"./serl {verb}" in text
+    assert "--json FILE" in text
+
+
+def test_options_and_assignments_mix_in_any_order():
+    arguments = cli.parse(["run", "learner.utd_ratio:=4", "--seed", "2", PCB, "reward:=sparse"])
+    assert arguments.task == PCB
+    assert arguments.assignments == ["learner.utd_ratio:=4", "reward:=sparse"]
+    plan = job_command.plan_job(arguments)
+    by_name = {node.name: node.parameters for node in plan.nodes}
+    assert by_name["learner"]["utd_ratio"] == 4
+    assert by_name["learner"]["seed"] == by_name["actor"]["seed"] == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "pcb", "--sed", "1"], ["doctor", "a:=1"], ["run", "pcb", "learner.x=1"]]
+)
+def test_what_a_verb_does_not_know_is_an_error(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.parse(words)
+    assert ended.value.code == 2
+    assert "unrecognized arguments" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", PCB, "--seed", "1", "seed:=2"], "argument 'seed' is given twice"),
+        (["run", PCB, "sed:=2"], "unknown argument 'sed'"),
+        (["run", PCB, "--until", "95"], "until 95.0 is above 1"),
+        (["eval", PCB, "--runs", "/nowhere"], "train first with ./serl run"),
+        (["run", "/nowhere/a.yaml"], "/nowhere/a.yaml: No such file"),
+    ],
+)
+def test_known_errors_are_one_line_and_exit_code_2(words, message, capsys):
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_eval_finds_the_run_that_the_same_arguments_trained():
+    words = [PCB, "--seed", "3", "learner.batch_size:=64"]
+    trained = job_command.plan_job(cli.parse(["run", *words, "--minutes", "1"]))
+    evaluated = job_command.plan_job(cli.parse(["eval", *words]), job="evaluate")
+    assert evaluated.directory == trained.directory
+    learner = {n.name: n.parameters for n in evaluated.nodes}["learner"]
+    assert learner["serve_checkpoint"] == str(trained.directory / "checkpoints")
+    assert "log_dir" not in learner
+
+
+def test_the_result_is_told_with_its_interval():
+    result = {
+        "policy": "sampled",
+        "evaluation_episodes": 50,
+        "success_sampled": 0.98,
+        "interval_sampled": [0.895, 0.9965],
+        "mean_time_s_sampled": 2.83,
+        "success_deterministic": 0.0,
+        "interval_deterministic": [0.0, 0.0713],
+        "mean_time_s_deterministic": None,
+    }
+    chosen, other = job_command.describe_success(result)
+    assert "sampled policy: 49 of 50 = 98% (95 % interval 90%-100%), mean time 2.8 s" in chosen
+    assert chosen.endswith("<- chosen")
+    assert other.endswith("deterministic policy: 0 of 50 = 0% (95 % interval 0%-7%)")
+
+
+def test_a_failed_check_fails_the_doctor_and_hides_no_other():
+    def broken() -> list[checks.Finding]:
+        raise OSError("no such device")
+
+    findings = checks.run_checks([broken, checks.check_processor])
+    assert findings[0] == checks.Finding("broken", checks.FAIL, "OSError: no such device")
+    assert findings[1].subject == "processor"
+
+
+def test_benchmark_rows_are_printed_aligned_and_without_a_reference():
+    row = {"name": "a", "value": 1234.5, "unit": "1/s", "reference": None, "ratio": None}
+    assert bench._line(row).split() == ["a", "1234", "1/s", "-", "-"]
+
+
+def test_a_row_is_measured_and_kept_with_its_command(tmp_path, monkeypatch):
+    program = "import sys, json; json.dump({'success': 0.5}, open(sys.argv[4], 'w'))"
+    row = results.Row("a test", ("-c", program))
+    monkeypatch.setattr(results, "ROWS", {"tiny": row})
+    assert cli.main(["results", "tiny", "--seed", "4", "--out", str(tmp_path)]) == 0
+    kept = json.loads((tmp_path / "tiny-seed4.json").read_text())
+    assert kept["figures"] == {"success": 0.5}
+    assert kept["seed"] == 4
+    assert "--seed 4" in kept["command"]
+
+
+def test_curves_draw_every_result():
+    curve = [{"env_steps": 100 * i, "success_last_20": i / 10} for i in range(11)]
+    evaluations = [{"env_steps": 500, "success": 0.5}]
+    learned = {"name": "rlpd", "seed": 1, "figures": {"curve": curve, "evaluations": evaluations}}
+    cloned = {"name": "bc", "seed": None, "figures": {"success": 0.38}}
+    svg = curves.draw([learned, cloned])
+    assert svg.count("<polyline") == 2
+    assert svg.count("<circle") == 1
+    assert "rlpd, seed 1" in svg
+    assert "bc 38%" in svg

@@ -23,7 +23,7 @@ from serl_franka_bringup.simulation_client import Setup, load_setup
 
 
 def train(setup: Setup, report: Report = lambda _: None, **options: Any) -> dict[str, Any]:
-    """The whole job; `options` as for InProcessCrew. Returns the job's result and the curves."""
+    """The whole job; `options` as for InProcessCrew. Returns the job's result, with more points."""
     crew = InProcessCrew(setup, report, **options)
     result = Job(setup.job, crew, time.monotonic).run()
     operator = Evaluation.of(crew.operator_episodes)
@@ -32,7 +32,7 @@ def train(setup: Setup, report: Report = lambda _: None, **options: Any) -> dict
         **result,
         "demonstrations": asdict(operator),
         "evaluations": crew.evaluations,
-        "curve": crew.curve,
+        "points": crew.points,
     }
 
 
@@ -59,7 +59,7 @@ def main() -> None:
         report_every=given.report_every,
         eval_every=given.eval_every,
     )
-    print({k: v for k, v in result.items() if k not in ("curve", "evaluations")})
+    print({k: v for k, v in result.items() if k not in ("curve", "points", "evaluations")})
     write_json(given.json, result)
 
 

@@ -28,7 +28,7 @@ Report = Callable[[dict[str, Any]], None]
 class InProcessCrew:
     """What the job commands, without processes: every record is trained on at once.
 
-    `curve` gets a point every `report_every` online steps, `evaluations` one after the episode
+    `points` gets one every `report_every` online steps, `evaluations` one after the episode
     that completes `eval_every` of them.
     """
 
@@ -53,7 +53,7 @@ class InProcessCrew:
         self._evaluated_at = 0
         self._metrics: Mapping[str, float] = {}
         self._began = time.monotonic()
-        self.curve: list[dict[str, Any]] = []
+        self.points: list[dict[str, Any]] = []
         self.evaluations: list[dict[str, Any]] = []
         self.operator_episodes: list[Episode] = []
         self.demonstrated: list[Record] = []  # of the successful demonstrations
@@ -67,8 +67,8 @@ class InProcessCrew:
         while (metrics := self.learner.work()) is not None:
             self._metrics = metrics
         if self.learner.online_steps // self._report_every > before:
-            self.curve.append(self._point())
-            self._report(self.curve[-1])
+            self.points.append(self._point())
+            self._report(self.points[-1])
 
     def _point(self) -> dict[str, Any]:
         recent = self._training.recent

@@ -31,7 +31,7 @@ def test_an_easy_insertion_is_learned():
     """Three seeds reached 25 of 25 with either policy; a policy that was not trained reaches 0."""
     arguments = graph.Arguments(seed=0, demos=8, max_steps=2000)
     result = in_process.train(load_setup(str(PCB), arguments, EASY))
-    assert result["curve"][1]["success_last_20"] == 0.0  # before training
+    assert result["points"][1]["success_last_20"] == 0.0  # before training
     assert result["success_sampled"] >= 0.9
     assert result["success_deterministic"] >= 0.8
     assert result["env_steps"] < 2060

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from serl_franka_bringup import checks, cli, curves, job_command
+from serl_franka_bringup import checks, cli, job_command
 from serl_franka_bringup.verbs import bench, results
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
@@ -108,15 +108,3 @@ def test_a_row_is_measured_and_kept_with_its_command(tmp_path, monkeypatch):
     assert kept["figures"] == {"success": 0.5}
     assert kept["seed"] == 4
     assert "--seed 4" in kept["command"]
-
-
-def test_curves_draw_every_result():
-    curve = [{"env_steps": 100 * i, "success_last_20": i / 10} for i in range(11)]
-    evaluations = [{"env_steps": 500, "success": 0.5}]
-    learned = {"name": "rlpd", "seed": 1, "figures": {"curve": curve, "evaluations": evaluations}}
-    cloned = {"name": "bc", "seed": None, "figures": {"success": 0.38}}
-    svg = curves.draw([learned, cloned])
-    assert svg.count("<polyline") == 2
-    assert svg.count("<circle") == 1
-    assert "rlpd, seed 1" in svg
-    assert "bc 38%" in svg

@@ -75,13 +75,13 @@ def test_training_repeats_and_keeps_its_ratio():
     results = [in_process.train(setup(demos=1, max_steps=150), report_every=50) for _ in range(2)]
     for result in results:
         result.pop("wall_s")
-        for point in result["curve"]:
+        for point in result["points"]:
             point.pop("wall_s")
     assert results[0] == results[1]
-    curve = results[0]["curve"]
-    for point in curve:  # two critic updates for every online step after the first 100
+    points = results[0]["points"]
+    for point in points:  # two critic updates for every online step after the first 100
         assert point["updates"] == 2 * max(0, point["env_steps"] - 100)
-    assert curve[-1]["updates"] > 0
+    assert points[-1]["updates"] > 0
 
 
 def test_only_successful_demonstrations_reach_the_learner():

@@ -10,6 +10,9 @@ import sys
 import pytest
 from conftest import SHORT
 from fakes import Ear
+from rclpy.action import ActionClient
+
+from serl_interfaces.action import Evaluate
 
 
 @pytest.fixture
@@ -52,6 +55,22 @@ def test_a_signal_in_an_episode_aborts_it_and_its_records_are_whole(bench, start
     bench.wait(lambda: learner.records[-1].last, "the last record")
     assert learner.records[-1].aborted
     assert process.returncode == 0
+
+
+def test_an_evaluation_that_is_asked_for_in_the_executor_of_the_process(bench, start):
+    learner = bench.learner()
+    bench.sim()
+    start()
+    client = ActionClient(learner, Evaluate, "evaluate")
+    bench.wait(lambda: learner.phase == "done", "the job to end", learner)
+    bench.wait(client.server_is_ready, "the action server")
+    feedback = []
+    accepted = client.send_goal_async(Evaluate.Goal(episodes=2, seed=3), feedback.append)
+    bench.wait(accepted.done, "the goal to be accepted")
+    future = accepted.result().get_result_async()
+    bench.wait(future.done, "the evaluation")
+    assert future.result().result.episodes == 2
+    bench.wait(lambda: feedback, "feedback")
 
 
 def test_a_wrong_parameter_ends_it_with_its_name(start):

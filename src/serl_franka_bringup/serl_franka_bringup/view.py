@@ -145,6 +145,8 @@ class LiveView:
             numbers.add_row(*left, *right)
         nodes = Table.grid(padding=(0, 2))
         for node, status in sorted(self._progress.statuses.items()):
-            wait = Text(f"waits for {status.waiting_for}", "yellow") if status.waiting_for else ""
-            nodes.add_row(node, status.phase, wait or status.detail)
+            wait = Text(f"waits for {status.waiting_for}", "yellow") if status.waiting_for else None
+            # The detail of a job that is done is its whole result, which is told afterwards.
+            detail = "" if status.phase == "done" else status.detail
+            nodes.add_row(node, status.phase, wait or Text(detail, no_wrap=True))
         return Group(head, numbers, nodes)

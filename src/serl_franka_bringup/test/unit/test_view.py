@@ -47,6 +47,16 @@ def test_the_panel_shows_the_same_on_a_terminal():
         assert part in text
 
 
+def test_the_panel_keeps_the_result_of_a_job_for_afterwards():
+    stream = io.StringIO()
+    known = progress()
+    known.add_status("actor", Status("done", detail='{"success": 1.0}'))
+    with view.LiveView(known, Console(file=stream, force_terminal=True, width=120)):
+        pass
+    assert "success" in stream.getvalue()  # of the last 20
+    assert '{"success"' not in stream.getvalue()
+
+
 def test_a_stream_that_is_no_terminal_gets_plain_lines():
     stream = io.StringIO()
     with view.open_view(progress(), stream) as plain:

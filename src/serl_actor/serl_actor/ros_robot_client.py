@@ -24,16 +24,16 @@ class RobotClientConfig:
       frame_id: the arm's base frame.
       retry_period: lockstep: silence after which the same command number is sent again [s].
       state_timeout: lockstep: silence after which the state counts as stale [s].
-      reset_timeout: for an answer to reset_scene [s].
+      reset_timeout: for an answer to reset_scene, which is then asked again [s].
       operator_timeout: lockstep: for an operator's answer to a state [s].
       state_age: real time: a state older than this is stale [s].
       intervention_age: real time: what an operator said longer ago is not heeded [s].
     """
 
     frame_id: str = "fr3_link0"
-    retry_period: float = 0.5
+    retry_period: float = 0.2
     state_timeout: float = 3.0
-    reset_timeout: float = 10.0
+    reset_timeout: float = 3.0
     operator_timeout: float = 3.0
     state_age: float = 0.1
     intervention_age: float = 0.2

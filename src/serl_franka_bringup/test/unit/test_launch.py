@@ -1,17 +1,14 @@
-"""The launch file starts what the graph says; where launch is installed."""
+"""The launch file starts what the graph says."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from launch_ros.actions import Node as NodeAction
 
-launch = pytest.importorskip("launch")
-pytest.importorskip("launch_ros")
-
-from launch_ros.actions import Node as NodeAction  # noqa: E402
-
-from serl_franka_bringup import plan, ros_launch  # noqa: E402
+import launch
+from serl_franka_bringup import plan, ros_launch
 
 LAUNCH_FILES = sorted((Path(__file__).resolve().parents[2] / "launch").glob("*.launch.py"))
 

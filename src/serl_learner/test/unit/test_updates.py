@@ -23,9 +23,9 @@ def with_data() -> Learner:
 
 def test_fused_update_equals_the_plain_loop() -> None:
     learner = with_data()
-    data = {"prior": learner.prior, "online": learner.online, "utd_ratio": 2, "batch_size": 8}
-    fused, fused_metrics = update_high_utd(host_copy(learner.agent), **data)
-    loop, loop_metrics = update_in_loop(host_copy(learner.agent), **data)
+    data, how = (learner.prior, learner.online), {"utd_ratio": 2, "batch_size": 8}
+    fused, fused_metrics = update_high_utd(host_copy(learner.agent), *data, **how)
+    loop, loop_metrics = update_in_loop(host_copy(learner.agent), *data, **how)
     np.testing.assert_array_equal(fused.key, loop.key)
     for a, b in zip(jax.tree.leaves(fused), jax.tree.leaves(loop), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 
 from serl_franka_bringup.domain import Domain
@@ -120,10 +119,3 @@ def _follow(supervisor, monitor, progress, view, interrupts, job_node) -> Ending
             wall = time.monotonic() - progress.started_at
             return Ending(how, "" if how == "done" else reason, progress, wall)
         view.update()
-
-
-def read_tail(path: Path, count: int = 20) -> list[str]:
-    """The last lines of a text file; empty if there is none."""
-    if not path.exists():
-        return []
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 CLI = ("-m", "serl_franka_bringup.cli")
 IN_PROCESS = ("-m", "serl_franka_bringup.in_process")
 BASELINES = ("-m", "serl_franka_bringup.baselines")
+RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,18 @@ ROWS: Mapping[str, Row] = {
         (*CLI, "run", "pcb", "--fresh", "--runs", "{scratch}"),
     ),
     "pcb-rlpd": Row(
-        "RLPD in one process, with a learning curve",
-        (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500"),
+        "RLPD in one process, with a learning curve; 8 critic updates a step",
+        RLPD,
+    ),
+    "pcb-utd4": Row(
+        "the same with 4 critic updates a step", (*RLPD, "--set", "learner.utd_ratio=4")
+    ),
+    "pcb-utd1": Row(
+        "the same with 1 critic update a step", (*RLPD, "--set", "learner.utd_ratio=1")
+    ),
+    "pcb-no-demonstrations": Row(
+        "the same without demonstrations, after 300 random steps",
+        (*RLPD, "--demos", "0", "--set", "actor.job.warm_up_steps=300"),
     ),
     "pcb-bc": Row(
         "behaviour cloning of the same demonstrations, trained to convergence",

@@ -1,4 +1,4 @@
-"""Transition message <-> Record."""
+"""Transition and Relabel messages <-> Record and Relabel."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import array
 import numpy as np
 
 from serl_controllers.ros_arm import ns_from_time, time_from_ns
+from serl_interfaces.msg import Relabel as RelabelMessage
 from serl_interfaces.msg import Transition
 from serl_learner.ros_tensors import MalformedMessage, tensors_from_msgs, tensors_to_msgs
-from serl_learner.types import Record, Source
+from serl_learner.types import Record, Relabel, Source
 
 MAX_ACTION = 64
 """Largest action dimension that is accepted."""
@@ -63,8 +64,7 @@ def record_from_msg(message: Transition) -> Record:
 
 
 def _record(message: Transition) -> Record:
-    if len(message.actor_id) > MAX_NAME:
-        raise MalformedMessage(f"actor_id of {len(message.actor_id)} letters, limit {MAX_NAME}")
+    _check_name(message.actor_id)
     if message.source not in Source.__members__.values():
         raise MalformedMessage(f"source {message.source}, limit {max(Source)}")
     if not np.isfinite(message.reward):
@@ -88,6 +88,56 @@ def _record(message: Transition) -> Record:
         actor_id=message.actor_id,
         extras=tensors_from_msgs(message.extras),
     )
+
+
+def relabel_to_msg(relabel: Relabel) -> RelabelMessage:
+    """The message of one relabel."""
+    message = RelabelMessage(
+        actor_id=relabel.actor_id,
+        session=np.frombuffer(relabel.session, np.uint8),
+        seq=relabel.seq,
+        first_seq=relabel.first_seq,
+        last_seq=relabel.last_seq,
+        reward=float(relabel.reward),
+        terminated=bool(relabel.terminated),
+    )
+    message.header.stamp = time_from_ns(relabel.stamp_ns)
+    return message
+
+
+def relabel_from_msg(message: RelabelMessage) -> Relabel:
+    """The relabel of a message.
+
+    Raises:
+      MalformedMessage: the reward is not finite, or the records are not some before it; names the
+        relabel, the value and the limit.
+    """
+    try:
+        _check_name(message.actor_id)
+        if not np.isfinite(message.reward):
+            raise MalformedMessage(f"reward {message.reward} is not finite")
+        if not message.first_seq <= message.last_seq < message.seq:
+            raise MalformedMessage(
+                f"records {message.first_seq}..{message.last_seq} are no range below {message.seq}"
+            )
+    except MalformedMessage as error:
+        name = message.actor_id[:MAX_NAME]
+        raise MalformedMessage(f"relabel {message.seq} of actor {name!r}: {error}") from None
+    return Relabel(
+        session=bytes(message.session),
+        seq=int(message.seq),
+        first_seq=int(message.first_seq),
+        last_seq=int(message.last_seq),
+        reward=float(message.reward),
+        terminated=bool(message.terminated),
+        stamp_ns=ns_from_time(message.header.stamp),
+        actor_id=message.actor_id,
+    )
+
+
+def _check_name(actor_id: str) -> None:
+    if len(actor_id) > MAX_NAME:
+        raise MalformedMessage(f"actor_id of {len(actor_id)} letters, limit {MAX_NAME}")
 
 
 def _action(message: Transition) -> np.ndarray | None:

@@ -52,6 +52,29 @@ class Record:
     extras: Observation = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Relabel:
+    """A late human verdict: records `first_seq` to `last_seq`, inclusive, get this reward and
+    this termination flag.
+
+    `seq` is its own number, in the same sequence as the session's records; it concerns records
+    before it. The final record of a segment has no action, so no label that it could change.
+    """
+
+    session: bytes
+    seq: int
+    first_seq: int
+    last_seq: int
+    reward: float
+    terminated: bool
+    stamp_ns: int = 0
+    actor_id: str = "actor"
+
+
+Entry = Record | Relabel
+"""What has a sequence number: all that an actor sends and the log keeps."""
+
+
 def spec_of(observation: Observation) -> ObservationSpec:
     """Shapes and dtypes of one observation, sorted by key."""
     return {k: (tuple(v.shape), v.dtype.name) for k, v in sorted(observation.items())}

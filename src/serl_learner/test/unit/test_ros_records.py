@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
+from serl_interfaces.msg import Relabel as RelabelMessage
 from serl_interfaces.msg import Transition
-from serl_learner.ros_records import record_from_msg, record_to_msg
+from serl_learner.ros_records import (
+    record_from_msg,
+    record_to_msg,
+    relabel_from_msg,
+    relabel_to_msg,
+)
 from serl_learner.ros_tensors import MalformedMessage, tensor_to_msg
-from serl_learner.types import Record, Source
+from serl_learner.types import Record, Relabel, Source
 
 
 def random_record(rng: np.random.Generator, last: bool) -> Record:
@@ -97,3 +103,29 @@ def test_c11_malformed_observation_is_refused():
     bad.observation.tensors[0].data = bad.observation.tensors[0].data[:-1]
     with pytest.raises(MalformedMessage, match="'image/wrist': 47 bytes, expected 48"):
         record_from_msg(bad)
+
+
+RELABEL = Relabel(bytes(range(16)), 2**40, 7, 9, -0.5, True, stamp_ns=123, actor_id="a")
+
+
+def test_relabel_round_trip_over_the_wire():
+    wire = serialize_message(relabel_to_msg(RELABEL))
+    assert relabel_from_msg(deserialize_message(wire, RelabelMessage)) == RELABEL
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"reward": float("nan")}, "reward nan is not finite"),
+        ({"first_seq": 10}, "records 10..9 are no range below"),
+        ({"last_seq": 2**40}, r"records 7..\d+ are no range below 1099511627776"),
+        ({"actor_id": "a" * 200}, "200 letters, limit 128"),
+    ],
+)
+def test_c11_malformed_relabel_is_refused_with_value_and_limit(fields, says):
+    bad = relabel_to_msg(RELABEL)
+    for name, value in fields.items():
+        setattr(bad, name, value)
+    with pytest.raises(MalformedMessage, match=says) as caught:
+        relabel_from_msg(bad)
+    assert f"relabel {bad.seq}" in str(caught.value)

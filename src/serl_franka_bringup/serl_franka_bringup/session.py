@@ -6,16 +6,21 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType
+from typing import TYPE_CHECKING, Protocol
 
 from serl_franka_bringup.domain import Domain
 from serl_franka_bringup.executable import find_executable
 from serl_franka_bringup.graph import Node
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.run_directory import RunDirectory
-from serl_franka_bringup.supervisor import Program, Supervisor
-from serl_franka_bringup.view import open_view
+from serl_franka_bringup.supervisor import Death, Program, Supervisor
+from serl_franka_bringup.view import View, open_view
+
+if TYPE_CHECKING:
+    from serl_franka_bringup.ros_monitor import Monitor
 
 FINAL_PHASES = ("done", "failed")
 LISTEN_PERIOD = 0.1  # [s]
@@ -34,6 +39,19 @@ class Ending:
     def succeeded(self) -> bool:
         """The job came to its end."""
         return self.how == "done"
+
+
+class Companion(Protocol):
+    """Something that goes along with a session; called in its loop, about ten times a second."""
+
+    def begin(self, domain: int) -> None:
+        """Before the first process starts, in this ROS domain."""
+
+    def attend(self, supervisor: Supervisor, progress: Progress, deaths: Sequence[Death]) -> None:
+        """After every look at the processes; `deaths` are those since the last call."""
+
+    def end(self) -> None:
+        """While the processes still run, however the session ended."""
 
 
 class Interrupts:
@@ -76,6 +94,7 @@ def run_session(
     directory: RunDirectory,
     say: Callable[[str], None] = print,
     job_node: str = "actor",
+    companions: Sequence[Companion] = (),
 ) -> Ending:
     """Runs the graph until `job_node` says done or failed, a node stays dead, or Ctrl-C."""
     from serl_franka_bringup.ros_monitor import Monitor
@@ -88,10 +107,19 @@ def run_session(
     environment = {"ROS_DOMAIN_ID": str(domain.id)}
     supervisor = Supervisor(programs, directory.path / "logs", environment)
     try:
-        with Interrupts() as interrupts, Monitor(progress, domain.id) as monitor:
+        with (
+            Interrupts() as interrupts,
+            Monitor(progress, domain.id) as monitor,
+            ExitStack() as ends,
+        ):
+            for companion in companions:
+                companion.begin(domain.id)
+                ends.callback(companion.end)
             with supervisor, open_view(progress, sys.stdout) as view:
                 supervisor.start()
-                ending = _follow(supervisor, monitor, progress, view, interrupts, job_node)
+                loop = _Loop(supervisor, monitor, progress, view, interrupts, job_node, companions)
+                ending = loop.run()
+                ends.close()
                 view.say("stopping")
                 supervisor.stop(hurry=lambda: interrupts.count > 1)
     finally:
@@ -99,23 +127,45 @@ def run_session(
     return ending
 
 
-def _follow(supervisor, monitor, progress, view, interrupts, job_node) -> Ending:
-    """The loop of a session."""
-    while True:
-        monitor.listen(LISTEN_PERIOD)
+@dataclass(frozen=True)
+class _Loop:
+    """What a session does until it ends."""
+
+    supervisor: Supervisor
+    monitor: Monitor
+    progress: Progress
+    view: View
+    interrupts: Interrupts
+    job_node: str
+    companions: Sequence[Companion]
+
+    def run(self) -> Ending:
+        """Until the job, a node or the user ends it."""
+        while True:
+            self.monitor.listen(LISTEN_PERIOD)
+            deaths = self.supervisor.poll(self.progress.is_up, self.progress.work)
+            how, reason = self._tell(deaths)
+            phase = self.progress.phase(self.job_node)
+            if phase in FINAL_PHASES:
+                how, reason = phase, self.progress.statuses[self.job_node].detail
+            if self.interrupts.count:
+                how, reason = "interrupted", "stopped by the user"
+            if how:
+                wall = time.monotonic() - self.progress.started_at
+                return Ending(how, "" if how == "done" else reason, self.progress, wall)
+            for companion in self.companions:
+                companion.attend(self.supervisor, self.progress, deaths)
+            self.view.update()
+
+    def _tell(self, deaths: Sequence[Death]) -> tuple[str, str]:
+        """Says who died; how and why the session ends if one of them stays dead."""
         how, reason = "", ""
-        for death in supervisor.poll(ready=progress.statuses):
-            view.say(str(death))
-            if progress.phase(job_node) != "done":
-                for line in death.last_lines if death.code else ():
-                    view.say(f"  {death.name} | {line}")
-                if death.restart_in is None:
-                    how, reason = "died", str(death)
-        if progress.phase(job_node) in FINAL_PHASES:
-            how, reason = progress.phase(job_node), progress.statuses[job_node].detail
-        if interrupts.count:
-            how, reason = "interrupted", "stopped by the user"
-        if how:
-            wall = time.monotonic() - progress.started_at
-            return Ending(how, "" if how == "done" else reason, progress, wall)
-        view.update()
+        for death in deaths:
+            self.view.say(str(death))
+            if self.progress.phase(self.job_node) == "done":
+                continue
+            for line in death.last_lines if death.code not in (0, -signal.SIGKILL) else ():
+                self.view.say(f"  {death.name} | {line}")
+            if death.restart_in is None:
+                how, reason = "died", str(death)
+        return how, reason

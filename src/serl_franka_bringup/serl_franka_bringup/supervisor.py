@@ -13,21 +13,30 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from serl_franka_bringup import tied_exec
+from serl_franka_bringup.process_log import ProcessLog
+
+IsUp = Callable[[str, float], bool]
+"""Whether the named program has come up since a time [s]."""
 
 
 @dataclass(frozen=True)
 class Respawn:
-    """How often and how soon a process that died is started again."""
+    """How often and how soon a process that died is started again.
 
-    limit: int = 0  # restarts in a row; 0: never
-    first_delay: float = 1.0  # [s], doubled with each restart in a row
-    longest_delay: float = 15.0  # [s]
-    forget_after: float = 60.0  # [s] alive, after which earlier deaths no longer count
+    The limit is of deaths without recovery. A process has recovered when it came up and the
+    work went on while it lived, or when it lived for `forget_after`: what is killed again and
+    again, but takes up its work each time, is always restarted; what only dies is not.
+    """
+
+    limit: int = 0  # restarts in a row without recovery; 0: never
+    first_delay: float = 1.0  # [s], doubled with each restart in quick succession
+    longest_delay: float = 15.0  # [s]; who lived for longer is restarted after `first_delay`
+    forget_after: float = 60.0  # [s] alive, which is recovery in any case
 
     def delay(self, restarts: int) -> float:
         """Wait before the restart after `restarts` earlier ones [s]."""
@@ -69,19 +78,20 @@ class _Child:
 
     def __init__(self, program: Program, log: Path) -> None:
         self.program = program
-        self.log = log
+        self.log = ProcessLog(log)
         self.process: subprocess.Popen | None = None
         self.started_at = 0.0
         self.start_at: float | None = None  # when to start it again
-        self.restarts = 0
-        self.was_ready = False
-        self.log_begin = 0  # where the current process' part of the log begins
+        self.failures = 0  # restarts in a row without recovery
+        self.restarts = 0  # in quick succession
+        self.is_up = False  # the current process
+        self.was_ever_up = False
+        self.work_before = 0  # when the current process was started
 
-    def start(self, now: float, environment: Mapping[str, str]) -> None:
+    def start(self, now: float, work: int, environment: Mapping[str, str]) -> None:
         """Starts the process, its output appended to the log."""
         command = [sys.executable, "-S", tied_exec.__file__, str(os.getpid())]
-        with self.log.open("ab") as log:
-            self.log_begin = log.tell()
+        with self.log.open() as log:
             self.process = subprocess.Popen(
                 [*command, *self.program.command],
                 stdin=subprocess.DEVNULL,
@@ -91,6 +101,24 @@ class _Child:
                 start_new_session=True,
             )
         self.started_at, self.start_at = now, None
+        self.is_up, self.work_before = False, work
+
+    def notice(self, is_up: IsUp) -> None:
+        """Notes whether the current process has come up."""
+        if self.process is not None and not self.is_up:
+            self.is_up = is_up(self.program.name, self.started_at)
+            self.was_ever_up |= self.is_up
+
+    def wait_before_restart(self, now: float, code: int, work: int) -> float | None:
+        """What the process' end, at `work` done, leads to [s]; None: it stays dead."""
+        lived, respawn = now - self.started_at, self.program.respawn
+        if (self.is_up and work > self.work_before) or lived >= respawn.forget_after:
+            self.failures = 0
+        if lived >= respawn.longest_delay:
+            self.restarts = 0
+        if code == 0 or not self.was_ever_up or self.failures >= respawn.limit:
+            return None
+        return respawn.delay(self.restarts)
 
     def signal(self, number: signal.Signals) -> None:
         """Signals the whole process group, including what an ended leader left in it."""
@@ -98,13 +126,6 @@ class _Child:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-
-    def last_lines(self, count: int = 12, limit: int = 8192) -> tuple[str, ...]:
-        """The end of what the current process wrote."""
-        with self.log.open("rb") as log:
-            log.seek(max(self.log_begin, self.log.stat().st_size - limit))
-            text = log.read().decode(errors="replace")
-        return tuple(text.splitlines()[-count:])
 
 
 class Supervisor:
@@ -132,9 +153,8 @@ class Supervisor:
     def start(self) -> None:
         """Starts every program; the logs of an earlier run are kept, with a line between."""
         for child in self._children:
-            with child.log.open("a", encoding="utf-8") as log:
-                log.write(f"--- started {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
-            child.start(self._clock(), self._environment)
+            child.log.mark_start()
+            child.start(self._clock(), 0, self._environment)
 
     def pids(self) -> dict[str, int]:
         """Process ids of the programs that run now."""
@@ -144,37 +164,45 @@ class Supervisor:
             if child.process is not None and child.process.returncode is None
         }
 
-    def poll(self, ready: Container[str] | None = None) -> list[Death]:
+    def started_at(self, name: str) -> float | None:
+        """When the named program's process was started [s]; None: it does not run."""
+        for child in self._children:
+            if child.program.name == name and child.process is not None:
+                return child.started_at
+        return None
+
+    def poll(self, is_up: IsUp = lambda name, since: True, work: int = 0) -> list[Death]:
         """Restarts what is due and returns the deaths since the last call.
 
-        `ready` names the programs that have come up by now; one that dies without ever having
-        been ready is not restarted: it would only fail again. None: all were.
+        Args:
+          is_up: whether a program, by name, has come up since a time [s]. One that dies without
+            ever having done so is not restarted: it would only fail again.
+          work: a number that grows while the programs get on with what they are run for.
         """
         now = self._clock()
         deaths = []
         for child in self._children:
-            child.was_ready |= ready is None or child.program.name in ready
+            child.notice(is_up)
             if child.start_at is not None and now >= child.start_at:
+                child.failures += 1
                 child.restarts += 1
-                child.start(now, self._environment)
+                child.start(now, work, self._environment)
             elif child.process is not None and child.process.poll() is not None:
-                deaths.append(self._bury(child, now))
+                deaths.append(self._bury(child, now, work))
+            child.log.rotate()
         return deaths
 
-    def _bury(self, child: _Child, now: float) -> Death:
+    def _bury(self, child: _Child, now: float, work: int) -> Death:
         """Records a death and decides about the restart."""
         assert child.process is not None
         code = child.process.returncode
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
-        child.process = None
-        respawn = child.program.respawn
-        if now - child.started_at >= respawn.forget_after:
-            child.restarts = 0
-        restart_in = None
-        if code != 0 and child.was_ready and child.restarts < respawn.limit:
-            restart_in = respawn.delay(child.restarts)
+        restart_in = child.wait_before_restart(now, code, work)
+        if restart_in is not None:
             child.start_at = now + restart_in
-        return Death(child.program.name, code, child.log, child.last_lines(), restart_in)
+        child.process = None
+        lines = child.log.last_lines()
+        return Death(child.program.name, code, child.log.path, lines, restart_in)
 
     def stop(
         self,

@@ -88,8 +88,76 @@ def test_what_never_was_ready_is_not_respawned(tmp_path):
     with Supervisor([respawned], tmp_path) as supervisor:
         supervisor.start()
         deaths = []
-        wait_for(lambda: deaths.extend(supervisor.poll(ready=())) or deaths)
+        wait_for(lambda: deaths.extend(supervisor.poll(lambda name, since: False)) or deaths)
         assert [death.restart_in for death in deaths] == [None]
+
+
+def kill_and_restart(supervisor: Supervisor, is_up=lambda name, since: True, work: int = 0):
+    """Kills "learner", once it was looked at; its death, after the restart if there is one."""
+    supervisor.poll(is_up, work)
+    os.kill(supervisor.pids()["learner"], signal.SIGKILL)
+    deaths = []
+    wait_for(lambda: deaths.extend(supervisor.poll(is_up, work)) or deaths)
+    if deaths[0].restart_in is not None:
+        wait_for(lambda: supervisor.poll(is_up, work) or supervisor.pids())
+    return deaths[0]
+
+
+def test_what_takes_up_its_work_again_is_restarted_for_ever(tmp_path):
+    """Far more deaths in quick succession than the limit, each after recovery."""
+    respawned = program("learner", SLEEP, limit=2, first_delay=0.0)
+    with Supervisor([respawned], tmp_path) as supervisor:
+        supervisor.start()
+        deaths = [kill_and_restart(supervisor, work=count + 1) for count in range(8)]
+        assert all(death.restart_in is not None for death in deaths)
+
+
+@pytest.mark.parametrize("comes_up", [True, False], ids=["no work done", "never up again"])
+def test_deaths_without_recovery_are_limited(tmp_path, comes_up):
+    """The first process was up and worked; those after it come up in vain, or not at all."""
+    starts = []
+
+    def is_up(name, since):
+        starts.append(since)
+        return comes_up or since == starts[0]
+
+    respawned = program("learner", SLEEP, limit=2, first_delay=0.0)
+    with Supervisor([respawned], tmp_path) as supervisor:
+        supervisor.start()
+        deaths = [
+            kill_and_restart(supervisor, is_up, work=5 if comes_up else 5 + count)
+            for count in range(3)
+        ]
+        assert [death.restart_in is None for death in deaths] == [False, False, True]
+
+
+def test_the_wait_grows_only_in_quick_succession(tmp_path):
+    now = [0.0]
+    respawned = program("learner", SLEEP, limit=1, first_delay=1.0, longest_delay=15.0)
+    with Supervisor([respawned], tmp_path, clock=lambda: now[0]) as supervisor:
+        supervisor.start()
+        waits = []
+        for count, lived in enumerate((1.0, 2.0, 3.0, 16.0, 1.0)):
+            now[0] += lived
+            supervisor.poll(work=count + 1)
+            os.kill(supervisor.pids()["learner"], signal.SIGKILL)
+            (death,) = wait_for(lambda count=count: supervisor.poll(work=count + 1))
+            waits.append(death.restart_in)
+            now[0] += death.restart_in
+            supervisor.poll(work=count + 1)
+        assert waits == [1.0, 2.0, 4.0, 1.0, 2.0]
+
+
+def test_when_a_program_was_started_is_known_while_it_runs(tmp_path):
+    now = [7.0]
+    respawned = program("learner", SLEEP, limit=1, first_delay=1.0)
+    with Supervisor([respawned], tmp_path, clock=lambda: now[0]) as supervisor:
+        assert supervisor.started_at("learner") is None
+        supervisor.start()
+        assert supervisor.started_at("learner") == 7.0
+        os.kill(supervisor.pids()["learner"], signal.SIGKILL)
+        collect_deaths(supervisor, 1)
+        assert supervisor.started_at("learner") is None
 
 
 def test_a_clean_exit_is_not_respawned(tmp_path):

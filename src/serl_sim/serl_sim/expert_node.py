@@ -17,7 +17,7 @@ from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
-from serl_sim.ros_main import run
+from serl_controllers.ros_main import run
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""

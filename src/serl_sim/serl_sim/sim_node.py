@@ -28,7 +28,7 @@ from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict, rivals
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig, SceneError
-from serl_sim.ros_main import run
+from serl_controllers.ros_main import run
 from serl_sim.simulation import Simulation
 
 METRICS_PERIOD = 5.0

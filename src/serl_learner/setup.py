@@ -19,5 +19,10 @@ setup(
     maintainer_email="maintainers@serl-ros.dev",
     description="Learning: agents, replay, parameter codec, episode log, and the learner node.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["learner_node = serl_learner.learner_node:main"]},
+    entry_points={
+        "console_scripts": [
+            "learner_node = serl_learner.learner_node:main",
+            "metrics_writer_node = serl_learner.metrics_writer_node:main",
+        ]
+    },
 )

@@ -19,7 +19,7 @@ from serl_franka_bringup.supervisor import Respawn
 from serl_franka_bringup.task import TaskFile
 
 JOB_NODE = "actor"  # its status tells how the job goes
-NODES = ("sim", "expert", "actor", "learner")
+NODES = ("sim", "expert", "actor", "learner", "metrics_writer")
 ROLES = ("all", "robot", "learner")
 JOBS = ("train", "evaluate")
 REWARDS = ("sparse",)
@@ -43,12 +43,19 @@ _ENVIRONMENTS = {
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     },
     "learner": {**_JAX_CACHE, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+    "metrics_writer": _ONE_THREAD,
 }
 # All can take up their work again: the learner from its log and checkpoint, the actor from its
 # counts, the simulator with the next episode.
 _RESPAWN = Respawn(limit=3)
 _SMALL_MACHINE = {"learner": {**_ONE_THREAD, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}}
-_ROLE_OF_NODE = {"sim": "robot", "expert": "robot", "actor": "robot", "learner": "learner"}
+_ROLE_OF_NODE = {
+    "sim": "robot",
+    "expert": "robot",
+    "actor": "robot",
+    "learner": "learner",
+    "metrics_writer": "learner",
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class Arguments:
     episodes: int | None = None  # evaluation episodes per policy; None: the actor's default
     run_dir: str = ""  # where checkpoints and logs go
     demonstrations_dir: str = ""  # where demonstrations are kept
+    video_dir: str = ""  # where films of evaluated episodes go; empty: none are made
 
     def __post_init__(self) -> None:
         choices = {"roles": ROLES, "job": JOBS, "reward": REWARDS}
@@ -81,6 +89,8 @@ class Arguments:
                 raise ValueError(f"{name} {value} is below 0")
         if self.until is not None and self.until > 1:
             raise ValueError(f"until {self.until} is above 1: it is a success rate")
+        if self.video_dir and self.job != "evaluate":
+            raise ValueError(f"video_dir '{self.video_dir}': only evaluations are filmed")
 
     @property
     def part(self) -> str:
@@ -155,7 +165,7 @@ def make_graph(
     nodes = []
     for name, package in _PACKAGES.items():
         role = _ROLE_OF_NODE[name]
-        if arguments.roles not in ("all", role):
+        if arguments.roles not in ("all", role) or not _has_work(name, parameters[name]):
             continue
         environment = {**_ENVIRONMENTS[name]}
         if cores <= 4:
@@ -179,7 +189,13 @@ _PACKAGES = {
     "expert": "serl_sim",
     "learner": "serl_learner",
     "actor": "serl_actor",
+    "metrics_writer": "serl_learner",
 }
+
+
+def _has_work(name: str, parameters: Mapping[str, Any]) -> bool:
+    """Metrics need a directory to be written to: an evaluation keeps none."""
+    return name != "metrics_writer" or "directory" in parameters
 
 
 def configuration(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:

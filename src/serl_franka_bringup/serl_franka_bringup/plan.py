@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from serl_franka_bringup import graph
 from serl_franka_bringup.graph import Arguments, Node
@@ -16,6 +17,7 @@ from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
 for _name in ("reward",):
     del _NOT_CONFIGURATION[_name]
+_NOT_LEARNING = ("video.",)  # beginnings of parameters that change nothing that is learned
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
     file = load_task(find_task_file(task), graph.NODES)
     arguments, overrides = graph.parse_arguments(pairs)
     neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
-    configuration = graph.configuration(graph.make_graph(file, neutral, overrides, cores=1))
+    configuration = _learning(graph.make_graph(file, neutral, overrides, cores=1))
     directory = run_path(root, file.name, arguments.seed, configuration)
     arguments = dataclasses.replace(
         arguments,
@@ -49,3 +51,12 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
     )
     nodes = graph.make_graph(file, arguments, overrides)
     return Plan(file, arguments, nodes, Path(arguments.run_dir))
+
+
+def _learning(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
+    """What makes one run differ from another."""
+    return {
+        node: {k: v for k, v in parameters.items() if not k.startswith(_NOT_LEARNING)}
+        for node, parameters in graph.configuration(nodes).items()
+        if node != "metrics_writer"
+    }

@@ -42,6 +42,7 @@ def project(task: Task) -> dict[str, Parameters]:
         "expert": {"control_period": task.control_period, **_select(task, _EXPERT, "expert")},
         "actor": {"job.demonstrations": task.demonstrations, **_select(task, _ACTOR, "task")},
         "learner": {},
+        "metrics_writer": {},
     }
 
 
@@ -58,9 +59,11 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
     }
     said = {name: value for name, value in job.items() if value is not None}
     return {
+        "sim": {"video.directory": arguments.video_dir} if arguments.video_dir else {},
         "expert": {"seed": arguments.seed},
         "actor": {"seed": arguments.seed, **said},
         "learner": {"seed": arguments.seed, **_directories(arguments)},
+        "metrics_writer": _tensorboard(arguments),
     }
 
 
@@ -89,6 +92,12 @@ def _directories(arguments: Arguments) -> Parameters:
         "log_dir": str(Path(arguments.run_dir) / "episodes"),
         "checkpoint_dir": checkpoints,
     }
+
+
+def _tensorboard(arguments: Arguments) -> Parameters:
+    if not arguments.run_dir or arguments.job == "evaluate":
+        return {}
+    return {"directory": str(Path(arguments.run_dir) / "tensorboard")}
 
 
 def share_agent(parameters: dict[str, Parameters]) -> None:

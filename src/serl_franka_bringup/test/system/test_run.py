@@ -20,7 +20,7 @@ import yaml
 
 PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
 DEADLINE = 180.0  # of anything that is waited for [s]
-NODES = {"sim", "expert", "actor", "learner"}
+NODES = {"sim", "expert", "actor", "learner", "metrics_writer"}
 
 
 def write_tiny_task(path: Path) -> Path:

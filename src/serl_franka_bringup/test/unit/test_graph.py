@@ -119,10 +119,25 @@ def test_arguments_are_checked(pair, message):
 
 def test_roles_split_the_graph_and_lose_nothing():
     def names(roles: str) -> set[str]:
-        return set(parameters(PCB, f"roles:={roles}"))
+        return set(parameters(PCB, f"roles:={roles}", "run_dir:=/run"))
 
     assert names("robot") | names("learner") == names("all") == set(graph.NODES)
     assert not names("robot") & names("learner")
+
+
+def test_metrics_are_written_where_a_run_is_kept_and_not_for_an_evaluation():
+    writer = parameters(PCB, "run_dir:=/run")["metrics_writer"]
+    assert writer == {"directory": "/run/tensorboard"}
+    assert "metrics_writer" not in parameters(PCB)
+    assert "metrics_writer" not in parameters(PCB, "run_dir:=/run", "job:=evaluate")
+
+
+def test_only_evaluations_are_filmed():
+    assert "video.directory" not in parameters(PCB, "job:=evaluate")["sim"]
+    sim = parameters(PCB, "job:=evaluate", "video_dir:=/films")["sim"]
+    assert sim["video.directory"] == "/films"
+    with pytest.raises(ConfigError, match="video_dir '/films': only evaluations"):
+        parameters(PCB, "video_dir:=/films")
 
 
 def test_nothing_but_plain_values_reaches_a_parameter_file():
@@ -142,6 +157,8 @@ def test_a_run_is_resumed_with_other_stop_criteria_and_is_another_with_other_par
 
     first = directory("seed:=1")
     assert directory("seed:=1", "minutes:=5", "max_steps:=100", "roles:=robot") == first
+    assert directory("seed:=1", "job:=evaluate", "video_dir:=/x", "sim.video.fps:=10") == first
+    assert directory("seed:=1", "metrics_writer.directory:=/x") == first
     assert directory("seed:=2") != first
     assert directory("seed:=1", "learner.batch_size:=64") != first
     assert directory("run_dir:=/somewhere") == Path("/somewhere")

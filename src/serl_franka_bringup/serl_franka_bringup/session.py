@@ -30,7 +30,7 @@ LISTEN_PERIOD = 0.1  # [s]
 class Ending:
     """How a session ended."""
 
-    how: str  # "done", "failed", "died" (a node, beyond its limit) or "interrupted"
+    how: str  # "done", "failed", "died" (a node, beyond its limit), "interrupted" or "stopped"
     reason: str  # one sentence; empty when done
     progress: Progress
     wall_s: float  # from the first process to the end of the job
@@ -47,8 +47,11 @@ class Companion(Protocol):
     def begin(self, domain: int) -> None:
         """Before the first process starts, in this ROS domain."""
 
-    def attend(self, supervisor: Supervisor, progress: Progress, deaths: Sequence[Death]) -> None:
-        """After every look at the processes; `deaths` are those since the last call."""
+    def attend(self, supervisor: Supervisor, progress: Progress, deaths: Sequence[Death]) -> str:
+        """After every look at the processes; `deaths` are those since the last call.
+
+        A text ends the session with it as the reason; an empty one lets it go on.
+        """
 
     def end(self) -> None:
         """While the processes still run, however the session ended."""
@@ -145,6 +148,9 @@ class _Loop:
             self.monitor.listen(LISTEN_PERIOD)
             deaths = self.supervisor.poll(self.progress.is_up, self.progress.work)
             how, reason = self._tell(deaths)
+            for companion in self.companions:
+                if text := companion.attend(self.supervisor, self.progress, deaths):
+                    how, reason = "stopped", text
             phase = self.progress.phase(self.job_node)
             if phase in FINAL_PHASES:
                 how, reason = phase, self.progress.statuses[self.job_node].detail
@@ -153,8 +159,6 @@ class _Loop:
             if how:
                 wall = time.monotonic() - self.progress.started_at
                 return Ending(how, "" if how == "done" else reason, self.progress, wall)
-            for companion in self.companions:
-                companion.attend(self.supervisor, self.progress, deaths)
             self.view.update()
 
     def _tell(self, deaths: Sequence[Death]) -> tuple[str, str]:

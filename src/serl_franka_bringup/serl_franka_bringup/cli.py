@@ -36,12 +36,19 @@ def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Parsed arguments; `assignments` holds the `name:=value` ones, wherever they stood."""
+    """Parsed arguments.
+
+    `assignments` holds the `name:=value` ones, wherever they stood, `options` what the verb does
+    not know itself but passes on.
+    """
     assignments = [word for word in argv if ASSIGNMENT.match(word)]
-    arguments = build_parser().parse_args([word for word in argv if word not in assignments])
-    if assignments and not getattr(arguments, "takes_assignments", False):
-        arguments.command.error(f"unrecognized arguments: {' '.join(assignments)}")
-    arguments.assignments = assignments
+    words = [word for word in argv if word not in assignments]
+    arguments, options = build_parser().parse_known_args(words)
+    unknown = [] if getattr(arguments, "takes_assignments", False) else assignments
+    unknown = unknown + ([] if getattr(arguments, "takes_options", False) else options)
+    if unknown:
+        arguments.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    arguments.assignments, arguments.options = assignments, options
     return arguments
 
 

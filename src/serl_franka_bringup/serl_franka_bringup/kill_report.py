@@ -9,6 +9,7 @@ from typing import Any
 from serl_franka_bringup.kill_plan import Kill
 from serl_franka_bringup.killer import Survival
 from serl_franka_bringup.log_audit import DOUBLED, LOST, MISLABELLED, UNKNOWN, Audit
+from serl_franka_bringup.verdict import Check, judge, print_checks
 
 SHOWN_FAULTS = 50
 """Of each audit in the report; all are counted."""
@@ -51,22 +52,11 @@ class Outcome:
     withdrawn: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing that must hold."""
-
-    name: str
-    holds: bool
-    detail: str
-
-
 def make_report(outcome: Outcome, limits: Limits) -> dict[str, Any]:
     """All of it as JSON has it; `passed` is true if every check holds."""
-    checks = list(_checks(outcome, limits))
     found = outcome.audit
     return {
-        "passed": all(check.holds for check in checks),
-        "checks": [asdict(check) for check in checks],
+        **judge(_checks(outcome, limits)),
         "kills": [_row(survival, outcome.began) for survival in outcome.survivals],
         "kinds": _by_kind(outcome.survivals),
         "audit": {
@@ -174,7 +164,6 @@ def print_report(report: Mapping[str, Any]) -> None:
             print(
                 f"{kind:<16}{times['kills']} kills, resumed in {median:.1f} s, worst {worst:.1f} s"
             )
-    for check in report["checks"]:
-        print(f"{'ok  ' if check['holds'] else 'FAIL'} {check['name']}: {check['detail']}")
+    print_checks(report)
     for fault in report["audit"]["faults"]:
         print(f"     {fault}")

@@ -31,17 +31,33 @@ def find_curve(result: Any) -> list[tuple[int, bool]]:
     return result["curve"] if "curve" in result else result["figures"]["curve"]
 
 
+def row_of(file: Path) -> str:
+    """The row that a result file `<row>-seed<seed>.json` is of."""
+    return file.stem.rpartition("-seed")[0] or file.stem
+
+
 def draw(files: list[Path], out: Path, level: float | None) -> None:
-    """One line for each result file; `level` is drawn as the rate of behaviour cloning."""
+    """One line for each result file; `level` is drawn as the rate of behaviour cloning.
+
+    Files of several rows: the seeds of a row share its colour and its place in the legend.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4), dpi=120, layout="constrained")
+    rows = list(dict.fromkeys(row_of(file) for file in files))
+    named: set[str] = set()
     for file in files:
         steps, rate = running_success(find_curve(json.loads(file.read_text(encoding="utf-8"))))
-        axes.plot(steps, 100 * rate, label=file.stem)
+        if len(rows) == 1:
+            axes.plot(steps, 100 * rate, label=file.stem)
+            continue
+        row = row_of(file)
+        label = "_" if row in named else row
+        axes.plot(steps, 100 * rate, color=f"C{rows.index(row)}", label=label, linewidth=1)
+        named.add(row)
     if level is not None:
         axes.axhline(100 * level, color="grey", linestyle="--", label="behaviour cloning")
     axes.set(xlabel="environment steps", ylabel="success of the last 20 episodes [%]")

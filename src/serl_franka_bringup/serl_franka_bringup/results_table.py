@@ -13,11 +13,19 @@ RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: a Python command line that takes `--seed` and `--json`."""
+    """One measurement: a Python command line that takes `--seed` and `--json`.
+
+    Attributes:
+      command: `{scratch}` stands for a directory that is removed afterwards, `{out}` for the one
+        where results go.
+      seeded: there is a result for each seed.
+      options: the command takes further options, which the user may give.
+    """
 
     meaning: str
     command: tuple[str, ...]
     seeded: bool = True
+    options: bool = False
 
 
 ROWS: Mapping[str, Row] = {
@@ -46,6 +54,17 @@ ROWS: Mapping[str, Row] = {
     "pcb-random": Row("uniformly random actions", (*BASELINES, "random")),
     "pcb-down": Row("blind: straight down from the start", (*BASELINES, "down")),
     "pcb-expert": Row("the scripted expert", (*BASELINES, "expert")),
+    "kill-matrix": Row(
+        "training while every node is killed again and again; [--kills N --kinds A,B ...]",
+        ("-m", "serl_franka_bringup.kill_matrix"),
+        options=True,
+    ),
+    "memory": Row(
+        "memory of every process in a long training, with a picture; [--minutes N ...]",
+        ("-m", "serl_franka_bringup.memory_soak", "--picture", "{out}/memory.png"),
+        seeded=False,
+        options=True,
+    ),
     "bench-sim": Row("./serl bench sim", (*CLI, "bench", "sim"), seeded=False),
     "bench-learner": Row("./serl bench learner", (*CLI, "bench", "learner"), seeded=False),
 }

@@ -17,32 +17,50 @@ import time
 from pathlib import Path
 
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.results_table import ROWS, Row
+from serl_franka_bringup.results_table import ROWS
 from serl_franka_bringup.run_directory import git_state
 
 HELP = "run one row of the result tables"
 EXAMPLES = """examples:
   ./serl results --list
-  ./serl results pcb-rlpd --seed 1"""
+  ./serl results pcb-rlpd --seed 1
+  ./serl results kill-matrix --kills 3
+  ./serl results --table"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("name", nargs="?", choices=sorted(ROWS), metavar="NAME", help="the row")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument(
+        "--table", action="store_true", help="print the comparison of methods as Markdown"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of a seeded row (default 0)")
     parser.add_argument("--out", type=Path, help="where results go (default docs/results)")
+    parser.set_defaults(takes_options=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the row and passes its exit code on."""
-    if arguments.list or arguments.name is None:
+    out = arguments.out or default_directory()
+    row = ROWS.get(arguments.name)
+    if arguments.options and (row is None or not row.options):
+        arguments.command.error(f"unrecognized arguments: {' '.join(arguments.options)}")
+    if arguments.table:
+        from serl_franka_bringup import comparison
+
+        print(comparison.table(out))
+        return 0
+    if arguments.list or row is None:
         for name, row in ROWS.items():
-            print(f"{name:<15}{row.meaning}")
+            print(f"{name:<23}{row.meaning}")
         return 0 if arguments.list else 2
-    row = ROWS[arguments.name]
     with tempfile.TemporaryDirectory() as scratch:
-        command, code, wall_s, figures = _measure(row, arguments.seed, Path(scratch))
+        command = [part.replace("{scratch}", scratch) for part in row.command]
+        command = [part.replace("{out}", str(out)) for part in command] + arguments.options
+        if row.seeded:
+            command += ["--seed", str(arguments.seed)]
+        code, wall_s, figures = _measure(command, Path(scratch))
     result = {
         "name": arguments.name,
         "meaning": row.meaning,
@@ -55,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         "figures": figures,
     }
     suffix = f"-seed{arguments.seed}" if row.seeded else ""
-    path = (arguments.out or default_directory()) / f"{arguments.name}{suffix}.json"
+    path = out / f"{arguments.name}{suffix}.json"
     if figures is not None:
         write_json(path, result)
         print(f"written: {path}")
@@ -63,17 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
     return code if figures is not None else code or 1
 
 
-def _measure(row: Row, seed: int, scratch: Path) -> tuple[list[str], int, float, dict | None]:
-    """Runs the row's command; returns it, its exit code, its time [s] and its figures."""
-    command = [part.replace("{scratch}", str(scratch)) for part in row.command]
-    if row.seeded:
-        command += ["--seed", str(seed)]
+def _measure(command: list[str], scratch: Path) -> tuple[int, float, dict | None]:
+    """Runs a Python command line; its exit code, its time [s] and its figures."""
     file = scratch / "figures.json"
     begin = time.monotonic()
     code = subprocess.run([sys.executable, *command, "--json", str(file)]).returncode
     wall_s = time.monotonic() - begin
     figures = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    return command, code, wall_s, figures
+    return code, wall_s, figures
 
 
 def default_directory() -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from serl_franka_bringup import checks, cli, job_command
+from serl_franka_bringup.results_table import Row
 from serl_franka_bringup.verbs import bench, results
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
@@ -32,7 +33,13 @@ def test_options_and_assignments_mix_in_any_order():
 
 
 @pytest.mark.parametrize(
-    "words", [["run", "pcb", "--sed", "1"], ["doctor", "a:=1"], ["run", "pcb", "learner.x=1"]]
+    "words",
+    [
+        ["run", "pcb", "--sed", "1"],
+        ["doctor", "a:=1"],
+        ["run", "pcb", "learner.x=1"],
+        ["results", "kill-matrix", "a:=1"],
+    ],
 )
 def test_what_a_verb_does_not_know_is_an_error(words, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -101,10 +108,27 @@ def test_benchmark_rows_are_printed_aligned_and_without_a_reference():
 
 def test_a_row_is_measured_and_kept_with_its_command(tmp_path, monkeypatch):
     program = "import sys, json; json.dump({'success': 0.5}, open(sys.argv[4], 'w'))"
-    row = results.Row("a test", ("-c", program))
+    row = Row("a test", ("-c", program))
     monkeypatch.setattr(results, "ROWS", {"tiny": row})
     assert cli.main(["results", "tiny", "--seed", "4", "--out", str(tmp_path)]) == 0
     kept = json.loads((tmp_path / "tiny-seed4.json").read_text())
     assert kept["figures"] == {"success": 0.5}
     assert kept["seed"] == 4
     assert "--seed 4" in kept["command"]
+
+
+def test_options_of_a_row_are_passed_on(tmp_path, monkeypatch):
+    program = "import sys, json; json.dump({'words': sys.argv[1:]}, open(sys.argv[-1], 'w'))"
+    row = Row("a test", ("-c", program, "{out}/a.png"), seeded=False, options=True)
+    monkeypatch.setattr(results, "ROWS", {"tiny": row})
+    assert cli.main(["results", "tiny", "--kills", "2", "--out", str(tmp_path)]) == 0
+    kept = json.loads((tmp_path / "tiny.json").read_text())
+    assert kept["figures"]["words"][:3] == [f"{tmp_path}/a.png", "--kills", "2"]
+
+
+def test_a_row_without_options_refuses_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "ROWS", {"tiny": Row("a test", ("-c", "0"))})
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["results", "tiny", "--kills", "2"])
+    assert ended.value.code == 2
+    assert "unrecognized arguments: --kills 2" in capsys.readouterr().err

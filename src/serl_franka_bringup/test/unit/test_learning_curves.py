@@ -29,3 +29,18 @@ def test_a_wrapped_result_is_found_and_drawn(tmp_path):
     assert (tmp_path / "curve.png").stat().st_size > 1000
     with pytest.raises(KeyError):
         find_curve({"figures": {}})
+
+
+def test_seeds_of_a_row_share_their_place_in_the_legend(tmp_path, monkeypatch):
+    files = [tmp_path / f"{row}-seed{seed}.json" for row in ("a", "b-c") for seed in (0, 1)]
+    for file in files:
+        file.write_text(json.dumps({"curve": [[100, False], [150, True]]}))
+    labels = []
+    monkeypatch.setattr(
+        "matplotlib.axes.Axes.legend",
+        lambda axes: labels.extend(axes.get_legend_handles_labels()[1]),
+    )
+
+    draw(files, tmp_path / "curve.png", level=None)
+
+    assert labels == ["a", "b-c"]

@@ -22,15 +22,18 @@ from serl_actor.environment import Environment
 from serl_actor.job import Cancelled, Job, JobConfig, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
+from serl_actor.process_lock import AlreadyRunning
 from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.robot_client import RobotClient
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_evaluate import EvaluateServer
 from serl_actor.ros_executor import make_executor
-from serl_actor.ros_learner_link import LearnerLink
+from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
 from serl_actor.ros_observation import ObservationPublisher
 from serl_actor.ros_realtime_client import RealtimeClient
+from serl_actor.ros_relabel import RelabelService
 from serl_actor.ros_robot_client import RobotClientConfig, RosRobotClient
+from serl_actor.run_files import RunFiles
 from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig, SenderError
 from serl_actor.workspace import Workspace
@@ -56,7 +59,10 @@ class ActorNodeConfig:
       simulated: the robot has a service reset_scene; a real arm moves to each start.
       lockstep: the robot is a simulator that waits for commands, so the actor waits for the
         learner's credit; a real arm never waits.
-      run_dir: where result.json goes, and what the job remembers; empty: nowhere.
+      run_dir: where result.json goes, what the job remembers, and records for which memory has
+        no room; empty: nowhere.
+      journal: file that gets a line for every record and relabel before it is sent, as a witness
+        of its own; empty: none.
       motion: how a real arm goes to a start.
       agent: the learner's agent; what shapes the policy must agree.
     """
@@ -66,6 +72,7 @@ class ActorNodeConfig:
     simulated: bool = True
     lockstep: bool = True
     run_dir: str = ""
+    journal: str = ""
     task: TaskConfig = field(default_factory=TaskConfig)
     job: JobConfig = field(default_factory=JobConfig)
     robot: RobotClientConfig = field(default_factory=RobotClientConfig)
@@ -86,16 +93,32 @@ class ActorNode(Node):
 
         Raises:
           ParameterError, ValueError: a parameter is wrong; names it.
+          AlreadyRunning: another actor of this name uses the run directory.
+          OSError: a file of the run directory cannot be made.
         """
         super().__init__("actor", **kwargs)
         config = self._config = declare_from(self, ActorNodeConfig)
         refuse_unknown(self)
+        self._files = RunFiles(
+            config.run_dir, config.actor_id, config.journal, config.sender.spill_bytes, SPILL_CODEC
+        )
         self._board = RosBoard(self)
-        self._environment = Environment(self._make_robot(), config.task)
+        self._robot = self._make_robot()
+        self._environment = Environment(self._robot, config.task)
         policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
         source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
-        link = LearnerLink(self, config.actor_id, session, source, config.sender)
+        memory = JobMemory(Path(config.run_dir) if config.run_dir else None, source)
+        link = LearnerLink(
+            self,
+            config.actor_id,
+            session,
+            source,
+            config.sender,
+            self._files.spill,
+            self._files.witness(),
+            memory.confirm_best,
+        )
         self._add_metrics(source, link)
         self._crew = ActorCrew(
             self._environment,
@@ -107,10 +130,11 @@ class ActorNode(Node):
             config.actor_id,
             config.seed,
             config.lockstep,
-            JobMemory(Path(config.run_dir) if config.run_dir else None, source),
+            memory,
             watch=ObservationPublisher(self),
             attend=self._attend,
         )
+        RelabelService(self, self._crew.recorder)
         self._source = source
         self._evaluations = EvaluateServer(self)
         self._job = Job(config.job, self._crew, time.monotonic)
@@ -130,7 +154,15 @@ class ActorNode(Node):
         deadline = time.monotonic() + STOP_TIMEOUT
         while self._thread.is_alive() and time.monotonic() < deadline:
             spin()
-        return not self._thread.is_alive()
+        if not self._thread.is_alive():
+            return True
+        self._environment.hold()  # the thread is stuck, e.g. compiling, and will not
+        return False
+
+    def destroy_node(self) -> None:
+        """Also gives back the run directory."""
+        self._files.close()
+        super().destroy_node()
 
     def _make_robot(self) -> RobotClient:
         config, waiting = self._config, self._board.waiting
@@ -142,16 +174,21 @@ class ActorNode(Node):
         return RealtimeClient(self, config.robot, motion, workspace, period, waiting)
 
     def _add_metrics(self, source: PolicySource, link: LearnerLink) -> None:
-        environment = self._environment
+        environment, robot = self._environment, self._robot
         self._board.add_metrics(
             lambda: {
                 "policy_age": source.age(),
                 "policy_version": None if source.current is None else source.current.version,
                 "refused_params": source.refused,
                 "unacknowledged": link.sender.unacknowledged,
+                "unacknowledged_mb": 1e-6 * link.sender.memory_bytes,
+                "spilled_mb": 1e-6 * link.sender.disk_bytes,
+                "best_version": best.version if (best := self._job.training.best) else None,
+                "best_kept": link.best.kept or None,
                 "retransmitted": link.sender.retransmitted,
                 "demonstrations": link.demonstrations,
                 "refused_actions": environment.refused_actions,
+                "overruns": robot.overruns if isinstance(robot, RealtimeClient) else None,
             }
         )
 
@@ -172,7 +209,10 @@ class ActorNode(Node):
             self._environment.hold()
         except Exception as error:
             self.failure = error
+            self._environment.hold()
             raise
+        finally:
+            self._evaluations.refuse("the actor was stopped")
 
     def _work(self) -> None:
         try:
@@ -194,8 +234,17 @@ class ActorNode(Node):
         """Writes the result before saying so: who hears `done` may read the file."""
         if self._config.run_dir:
             content = json.dumps(result, indent=2) + "\n"
-            write_file(Path(self._config.run_dir) / "result.json", content.encode())
+            self._write_result(Path(self._config.run_dir) / "result.json", content.encode())
         self._board.status(phase, "", detail)
+
+    def _write_result(self, path: Path, content: bytes) -> None:
+        """Writes it; a full disk is waited for."""
+        while True:
+            try:
+                return write_file(path, content)
+            except OSError as error:
+                self._board.waiting(f"disk space: {path} is not written: {error.strerror}")
+                self._board.pause()
 
 
 def _spec(environment: Environment) -> ObservationSpec:
@@ -212,7 +261,7 @@ def run() -> int:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = ActorNode()
-    except (ParameterError, ValueError) as error:
+    except (AlreadyRunning, OSError, ParameterError, ValueError) as error:
         rclpy.try_shutdown()
         print(f"actor: {error}", file=sys.stderr)
         return 1

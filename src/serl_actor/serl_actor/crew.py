@@ -19,6 +19,7 @@ from serl_actor.drivers import (
 from serl_actor.environment import Environment
 from serl_actor.job import JobFailed, Phase, Training
 from serl_actor.job_memory import JobMemory
+from serl_actor.outlet import Outlet
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
@@ -26,12 +27,9 @@ from serl_actor.rollout import Driver, Episode, run_episode
 from serl_actor.transition_sender import TransitionSender
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
-from serl_learner.types import Observation, Record, Source
+from serl_learner.types import Entry, Observation, Record
 
 Watch = Callable[[Observation, ArmState], None]
-
-FREE_SOURCES = (Source.DEMO, Source.EVAL)
-"""Whose records cost no credit: they are not trained on, or are prior data."""
 
 ATTEMPTS = 5
 """Starts that the robot may refuse in a row."""
@@ -100,8 +98,8 @@ class ActorCrew:
         self._demonstrations: int | None = None
         self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
-        self._recorder = Recorder(session, actor_id, self._put)
-        self._last_seq = -1
+        self._outlet = Outlet(link.sender, board, lockstep, environment.hold)
+        self.recorder = Recorder(session, actor_id, self._put, self._outlet.ready)
         self._driver = ""
         self._phase = Phase.STARTING
 
@@ -141,9 +139,7 @@ class ActorCrew:
 
     def settle(self) -> None:
         """Waits until the learner has every record; not on a real arm."""
-        sender = self._link.sender
-        if self._lockstep:
-            self._wait(lambda: sender.received > self._last_seq, "the learner to take all records")
+        self._outlet.settle()
 
     def operator(self) -> Driver:
         """Demonstrates; in lockstep time stands still until they have spoken."""
@@ -202,21 +198,26 @@ class ActorCrew:
             sequence = np.random.SeedSequence((self._seed, self._held_before, self._begun))
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
+        self._outlet.begin(self._environment.task.episode_steps)
         hold = isinstance(driver, OperatorDriver)
         watched = WatchedDriver(driver, self._watch)
-        episode = run_episode(self._environment, watched, self._recorder, seed, hold)
+        episode = run_episode(self._environment, watched, self.recorder, seed, hold)
         if hold and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode
 
     def keep_best(self, snapshot: Snapshot) -> None:
-        """Keeps this version for evaluation, here and at the learner."""
+        """Keeps this version for evaluation, here and at the learner, which may be away."""
         self._memory.keep_best(snapshot)
         self._link.save_best(snapshot.version)
 
     def remembered(self) -> Training:
         """What an earlier run of the same job came to; other starts follow than it had."""
         training = self._memory.recall()
+        self._board.progress(training)
+        best = training.best
+        if best is not None and self._memory.confirmed_best() != best.version:
+            self._link.save_best(best.version)
         self._begun = RESTART_STRIDE * (training.episodes > 0) + training.episodes
         return training
 
@@ -239,20 +240,12 @@ class ActorCrew:
         self._board.waiting("an operator (a publisher on intervention)")
         self._board.pause()
 
-    def _put(self, record: Record) -> None:
-        """Sends a record; in lockstep it first waits for the credit to make it."""
-        if not record.last:
-            self._board.check()
-        if self._lockstep and record.source not in FREE_SOURCES and not record.last:
-            while not self._link.sender.wait_for_credit(record.seq, 0.5):
-                self._board.waiting("the learner's credit")
-        while not self._link.sender.wait_for_room(0.5):
-            self._environment.hold()
-            self._board.waiting("the learner: no room for more records")
-        self._link.sender.put(record)
-        self._last_seq = record.seq
-        self._board.step(record)
+    def _put(self, entry: Entry) -> None:
+        self._outlet.put(entry)
+        if isinstance(entry, Record):
+            self._board.step(entry)
 
     def _wait(self, predicate: Callable[[], bool], what: str) -> None:
         while not self._link.wait(predicate, 0.5):
+            self._link.sender.check()
             self._board.waiting(what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from serl_actor.policy_source import PolicySource, Snapshot
@@ -13,12 +14,16 @@ from serl_learner.params_codec import ParamsError, read_params, write_params
 
 COUNTS = "actor.json"
 BEST = "actor_best_policy.msgpack"
+BEST_CONFIRMED = "actor_best_confirmed.json"
 
 logger = logging.getLogger(__name__)
 
 
 class JobMemory:
-    """Two files in a run directory: the counts, and the best policy so far."""
+    """Files in a run directory: counts, the best policy so far, and what the learner has of it.
+
+    What cannot be written is warned of, and the job goes on: the file of before stays.
+    """
 
     def __init__(self, directory: Path | None, source: PolicySource) -> None:
         """Without a directory nothing is remembered; `source` knows the policy's layout."""
@@ -40,12 +45,29 @@ class JobMemory:
         """Keeps the counts; cheap, called after every episode."""
         if self._directory is not None:
             content = json.dumps(training.to_plain(), indent=2) + "\n"
-            write_file(self._directory / COUNTS, content.encode())
+            _try_to_write(self._directory / COUNTS, lambda path: write_file(path, content.encode()))
 
     def keep_best(self, snapshot: Snapshot) -> None:
         """Keeps the parameters to evaluate."""
         if self._directory is not None:
-            write_params(self._directory / BEST, snapshot.encoded)
+            path = self._directory / BEST
+            _try_to_write(path, lambda path: write_params(path, snapshot.encoded))
+
+    def confirm_best(self, version: int) -> None:
+        """Keeps in mind that the learner need not be asked to keep this version again."""
+        if self._directory is not None:
+            content = json.dumps({"version": version}).encode()
+            _try_to_write(self._directory / BEST_CONFIRMED, lambda path: write_file(path, content))
+
+    def confirmed_best(self) -> int | None:
+        """The version that was confirmed last; None if none was, or its file is damaged."""
+        if self._directory is None or not (path := self._directory / BEST_CONFIRMED).exists():
+            return None
+        try:
+            return int(json.loads(path.read_text(encoding="utf-8"))["version"])
+        except (ValueError, KeyError, TypeError) as error:
+            logger.warning("%s is not used: %r", path, error)
+            return None
 
     def _recall_best(self) -> Snapshot | None:
         assert self._directory is not None
@@ -57,3 +79,10 @@ class JobMemory:
         except ParamsError as error:
             logger.warning("%s is not used: %s", path, error)
             return None
+
+
+def _try_to_write(path: Path, write: Callable[[Path], None]) -> None:
+    try:
+        write(path)
+    except OSError as error:
+        logger.warning("%s is not written: %s", path, error.strerror)

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from serl_learner.types import Record, Source
+from serl_actor.episode_index import EpisodeIndex
+from serl_learner.types import Record, Relabel, Source
 
 Observation = Mapping[str, np.ndarray]
-Sink = Callable[[Record], None]
+Ready = Callable[[Record], None]
+Sink = Callable[[Any], None]
+"""Takes each Record; Relabels, too, if any are asked for."""
 
 
 class Recorder:
-    """Counts records, episodes and steps of one session; `sink` takes each record.
+    """Counts entries, episodes and steps of one session; `sink` takes each entry.
 
-    The sink may block: in lockstep it waits for the learner's credit, which is how the
-    update-to-data ratio is kept. Record numbers have no gaps; episode numbers may.
+    `ready` sees a record first and may block: in lockstep it waits for the learner's credit, which
+    is how the update-to-data ratio is kept. Numbers of entries have no gaps; those of episodes may.
     """
 
-    def __init__(self, session: bytes, actor_id: str, sink: Sink) -> None:
+    def __init__(
+        self, session: bytes, actor_id: str, sink: Sink, ready: Ready = lambda record: None
+    ) -> None:
         self.session = session
         self.actor_id = actor_id
         self._sink = sink
+        self._ready = ready
+        self._numbering = threading.Lock()
         self._seq = 0
+        self._index = EpisodeIndex()
         self._episode = -1
         self._step = 0
         self._source = Source.POLICY
         self._version = 0
         self._hold = False
         self._held: list[Record] = []
+
+    @property
+    def episode(self) -> int:
+        """Number of the episode that began last; -1 before any."""
+        return self._episode
+
+    @property
+    def next_seq(self) -> int:
+        """Number of the next entry."""
+        return self._seq
 
     def begin(self, hold: bool = False) -> None:
         """A new episode; with `hold` nothing leaves before it has succeeded."""
@@ -91,7 +111,7 @@ class Recorder:
     def _put(self, observation: Observation, stamp_ns: int, **fields: object) -> None:
         record = Record(
             session=self.session,
-            seq=self._seq,
+            seq=0,  # given when it is passed on
             episode=self._episode,
             step=self._step,
             observation=observation,
@@ -106,8 +126,34 @@ class Recorder:
         else:
             self._pass_on(record)
 
+    def relabel(
+        self, episode: int, steps: tuple[int, int], reward: float, terminated: bool, stamp_ns: int
+    ) -> Relabel:
+        """A late verdict over the steps of a recent episode, first and last inclusive.
+
+        From any thread; passed on like a record. Raises UnknownSteps, or what the sink does.
+        """
+        first_seq, last_seq = self._index.find(episode, *steps)
+        with self._numbering:
+            relabel = Relabel(
+                session=self.session,
+                seq=self._seq,
+                first_seq=first_seq,
+                last_seq=last_seq,
+                reward=reward,
+                terminated=terminated,
+                stamp_ns=stamp_ns,
+                actor_id=self.actor_id,
+            )
+            self._sink(relabel)
+            self._seq += 1
+        return relabel
+
     def _pass_on(self, record: Record) -> None:
-        if record.seq != self._seq:
+        self._ready(record)
+        with self._numbering:
             record = replace(record, seq=self._seq)
-        self._sink(record)
-        self._seq += 1  # not if the sink refused: the next record takes the number
+            self._sink(record)
+            self._seq += 1  # not if the sink refused: the next record takes the number
+            if not record.last:
+                self._index.add(record)

@@ -37,10 +37,6 @@ class ResetRefused(RobotError):
     """The start pose cannot be reached; another one may be."""
 
 
-class Interrupted(RobotError):
-    """The program is being stopped."""
-
-
 class RobotClient(Protocol):
     """One arm. Calls block; a wall-clock limit turns silence into StaleState."""
 

@@ -22,6 +22,12 @@ from serl_interfaces.msg import Intervention as InterventionMsg
 WATCH_PERIOD = 0.5
 """Between two looks at who else is there [s]."""
 
+LINGER = 30.0
+"""A dead node stays in the graph for less than this [s]."""
+
+CLOCK_STEP_AFTER = 0.5
+"""States older than the newest are stragglers, until they alone have come for so long [s]."""
+
 
 @dataclass(frozen=True)
 class Heard:
@@ -42,6 +48,7 @@ class ArmTopics:
         self._heard: Heard | None = None
         self._said: tuple[InterventionMsg, float] | None = None
         self._rivals = ""
+        self._alone_at = time.monotonic()
         self.operators = 0
         self._commands = node.create_publisher(ArmCommand, "arm/command", COMMAND)
         node.create_subscription(RobotState, "arm/state", self._on_state, STATE)
@@ -81,6 +88,13 @@ class ArmTopics:
             self._changed.wait_for(lambda: self._fulfils(condition), timeout)
             heard = self._heard
         return heard.state if heard is not None and condition(heard.state) else None
+
+    def wait_heard(self, condition: Callable[[Heard], bool], timeout: float) -> bool:
+        """Whether the newest state fulfils `condition`, at the latest after `timeout` [s]."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._heard is not None and condition(self._heard), timeout
+            )
 
     def wait_answer(self, stamp_ns: int, timeout: float) -> Intervention | None:
         """What the operator says to the state of that stamp; None after `timeout` [s]."""
@@ -131,9 +145,23 @@ class ArmTopics:
             self._node.get_logger().warning(f"state dropped: {error}", throttle_duration_sec=5.0)
             return
         with self._changed:
-            if self._heard is None or heard.state.stamp_ns >= self._heard.state.stamp_ns:
+            if self._is_news(heard):
                 self._heard = heard
                 self._changed.notify_all()
+
+    def _is_news(self, heard: Heard) -> bool:
+        """Not a straggler; a clock that went back is believed once nothing newer came for long."""
+        newest = self._heard
+        if newest is None or heard.state.stamp_ns >= newest.state.stamp_ns:
+            return True
+        if heard.at - newest.at < CLOCK_STEP_AFTER:
+            return False
+        self._node.get_logger().warning(
+            f"the clock of arm/state went back by "
+            f"{1e-9 * (newest.state.stamp_ns - heard.state.stamp_ns):.3f} s, and nothing newer "
+            f"came for {CLOCK_STEP_AFTER} s: its states count from now on"
+        )
+        return True
 
     def _on_intervention(self, message: InterventionMsg) -> None:
         with self._changed:
@@ -144,9 +172,16 @@ class ArmTopics:
         """Looks for operators, and for other nodes that command.
 
         A killed actor stays in the graph for some seconds; its successor, of the same name, is
-        no rival of it.
+        no rival of it. A namesake that stays for longer than the dead do is one.
         """
         self.operators = self._node.count_publishers("intervention")
         found = self._node.get_publishers_info_by_topic(self._commands.topic_name)
-        names = {f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in found}
-        self._rivals = ", ".join(sorted(names - {self._node.get_fully_qualified_name()}))
+        names = [f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in found]
+        own = self._node.get_fully_qualified_name()
+        rivals = {name for name in names if name != own}
+        now = time.monotonic()
+        if names.count(own) <= 1:
+            self._alone_at = now
+        elif now - self._alone_at > LINGER:
+            rivals.add(f"another {own}")
+        self._rivals = ", ".join(sorted(rivals))

@@ -10,8 +10,11 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 
 from serl_actor.evaluation import Evaluation
+from serl_actor.job import JobFailed
 from serl_actor.policy_source import Snapshot
+from serl_actor.robot_client import RobotError
 from serl_actor.rollout import Driver, Episode
+from serl_actor.transition_sender import SenderError
 from serl_interfaces.action import Evaluate
 
 WAITING_GOALS = 4
@@ -44,15 +47,34 @@ class EvaluateServer:
         return not self._goals.empty()
 
     def serve(self, snapshot: Snapshot | None, make_driver: MakeDriver, play: Play) -> None:
-        """Plays what was asked for with one policy; None: there is none yet."""
+        """Plays what was asked for with one policy; None: there is none yet.
+
+        A goal always gets a result. What the robot or the learner refuses ends the goal and not
+        the job; anything else, also Cancelled, goes on to the caller.
+        """
         while self.waiting:
             goal = self._goals.get_nowait()
             result = Evaluate.Result(message="no policy parameters have arrived yet")
-            if snapshot is not None:
-                result = _play(goal, make_driver(snapshot, goal.request.deterministic), play)
-                result.message = result.message or f"policy version {snapshot.version}"
-            self._results[bytes(goal.goal_id.uuid)] = result
-            goal.execute()
+            try:
+                if snapshot is not None:
+                    result = _play(goal, make_driver(snapshot, goal.request.deterministic), play)
+                    result.message = result.message or f"policy version {snapshot.version}"
+            except (JobFailed, RobotError, SenderError) as error:
+                result = Evaluate.Result(message=str(error))
+            except BaseException as error:
+                result = Evaluate.Result(message=str(error) or "the actor was stopped")
+                raise
+            finally:
+                self._end(goal, result)
+
+    def refuse(self, why: str) -> None:
+        """Ends all goals that wait; there will be nobody to play them."""
+        while self.waiting:
+            self._end(self._goals.get_nowait(), Evaluate.Result(message=why))
+
+    def _end(self, goal: Any, result: Evaluate.Result) -> None:
+        self._results[bytes(goal.goal_id.uuid)] = result
+        goal.execute()
 
     def _judge(self, request: Evaluate.Goal) -> GoalResponse:
         if request.episodes < 1 or self._goals.full():

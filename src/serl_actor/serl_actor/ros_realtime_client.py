@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from rclpy.node import Node
 
 from serl_actor.environment import BROKEN_MODES
 from serl_actor.intervention import Intervention
 from serl_actor.reset_motion import ResetMotionConfig, plan_reset
-from serl_actor.robot_client import ArmFault, ResetRefused, StaleState
+from serl_actor.robot_client import ArmFault, CommandRefused, ResetRefused, StaleState
 from serl_actor.ros_arm_topics import ArmTopics
 from serl_actor.ros_robot_client import RobotClientConfig
 from serl_actor.ros_scene import SceneReset
@@ -70,14 +71,17 @@ class RealtimeClient:
     def step(self, target: ArmTarget) -> ArmState:
         """Sends a target, sleeps out the control period and returns the state then.
 
+        That state is from after the command, also when the period was over before it was sent.
+
         Raises:
-          StaleState: the newest state is older than state_age.
+          StaleState: the newest state is older than state_age, or none came after the command.
           CommandRefused: another node commands the arm, too.
         """
         heard = self._topics.heard
         stamp_ns = 0 if heard is None else heard.state.stamp_ns
         self._command_seq += 1
         self._topics.send(target, self._command_seq, stamp_ns)
+        sent_at = time.monotonic()
         self._next += self._period
         remaining = self._next - time.monotonic()
         if remaining > 0.0:
@@ -85,6 +89,14 @@ class RealtimeClient:
         else:
             self.overruns += 1
             self._next = time.monotonic()
+        age = self._config.state_age
+        if not self._topics.wait_heard(
+            lambda heard: heard.at > sent_at and heard.state.stamp_ns > stamp_ns, age
+        ):
+            raise StaleState(
+                f"no state came within {age} s after command {self._command_seq}; the newest has "
+                f"the stamp {stamp_ns} ns"
+            )
         return self._fresh()
 
     def hold(self) -> None:
@@ -94,7 +106,8 @@ class RealtimeClient:
         if heard is not None and time.monotonic() - heard.at <= self._config.state_age:
             self._command_seq += 1
             target = ArmTarget(self._workspace.clip(heard.state.tcp_pose))
-            self._topics.send(target, self._command_seq, heard.state.stamp_ns)
+            with suppress(CommandRefused):  # another node commands: the arm is not ours to hold
+                self._topics.send(target, self._command_seq, heard.state.stamp_ns)
 
     def intervention(self, state: ArmState) -> Intervention | None:
         """What the operator said last, if it is fresh: a stalled device does not drive (D25)."""

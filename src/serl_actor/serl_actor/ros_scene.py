@@ -14,6 +14,9 @@ from serl_controllers.geometry import Pose
 from serl_controllers.ros_arm import pose_to_msg, state_from_msg
 from serl_interfaces.srv import ResetScene
 
+FIRST_TIMEOUT = 1.0
+"""For an answer to the first request; then it is asked again [s]."""
+
 
 class SceneReset:
     """Asks for a reset and waits for the answer; the executor's thread receives it."""
@@ -38,16 +41,24 @@ class SceneReset:
         request = ResetScene.Request(
             seed=seed, randomise=True, has_start=True, start=pose_to_msg(start)
         )
-        done = threading.Event()
-        future = self._client.call_async(request)
-        future.add_done_callback(lambda _: done.set())
-        deadline = time.monotonic() + self._timeout
-        while not done.wait(0.25):
-            if time.monotonic() > deadline:
-                self._client.remove_pending_request(future)
-                raise StaleState(f"no answer to reset_scene within {self._timeout} s", "the sim")
-            self._waiting("the sim (an answer to reset_scene)")
-        response = future.result()
+        response = self._call(request, min(FIRST_TIMEOUT, self._timeout))
+        if response is None:  # the answer to a client that has just appeared may be lost
+            response = self._call(request, self._timeout)
+        if response is None:
+            raise StaleState(f"no answer to reset_scene within {self._timeout} s", "the sim")
         if not response.success:
             raise ResetRefused(f"reset_scene refused: {response.message}")
         return state_from_msg(response.state)
+
+    def _call(self, request: ResetScene.Request, timeout: float) -> ResetScene.Response | None:
+        """The answer, or None after `timeout` [s]. The same request twice does the same."""
+        done = threading.Event()
+        future = self._client.call_async(request)
+        future.add_done_callback(lambda _: done.set())
+        deadline = time.monotonic() + timeout
+        while not done.wait(0.25):
+            if time.monotonic() > deadline:
+                self._client.remove_pending_request(future)
+                return None
+            self._waiting("the sim (an answer to reset_scene)")
+        return future.result()

@@ -1,13 +1,14 @@
-"""Keeps every record until the learner has it: window, retransmission and credit, without ROS."""
+"""Keeps every entry until the learner has it: window, retransmission and credit, without ROS."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from serl_learner.types import Record
+from serl_actor.entry_queue import EntryQueue, size_of
+from serl_actor.spill import Spill, SpillDamaged, SpillFull
+from serl_learner.types import Entry, Record
 
 
 class SenderError(RuntimeError):
@@ -15,7 +16,7 @@ class SenderError(RuntimeError):
 
 
 class QueueFull(SenderError):
-    """More records are unacknowledged than may be kept; the message shows both numbers."""
+    """No more may be kept; the message shows how much is, and the limits."""
 
 
 class LearnerForgot(SenderError):
@@ -28,83 +29,134 @@ class SenderConfig:
 
     Attributes:
       window: records sent but not received by the learner; below the topic's QoS depth.
-      capacity: records kept that are not durable at the learner.
+      memory_bytes: of records in memory that are not durable at the learner [byte].
+      spill_bytes: of those beyond, in files of the run directory [byte]; 0: none.
       retry_period: silence after which unreceived records are sent again [s].
+      keep_alive_period: after which an actor that has nothing to send says that it is there, by
+        sending its newest record again [s]; well below the learner's lease.
     """
 
     window: int = 256
-    capacity: int = 50_000
+    memory_bytes: int = 64 * 2**20
+    spill_bytes: int = 2**30
     retry_period: float = 2.0
+    keep_alive_period: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.window <= self.capacity:
-            raise ValueError(f"window {self.window} is not in 1..capacity ({self.capacity})")
-        if self.retry_period <= 0.0:
-            raise ValueError(f"retry_period is {self.retry_period} s, expected more than 0")
+        if self.window < 1:
+            raise ValueError(f"window is {self.window}, expected at least 1")
+        for name in ("memory_bytes", "spill_bytes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected at least 0")
+        for name in ("retry_period", "keep_alive_period"):
+            if getattr(self, name) <= 0.0:
+                raise ValueError(f"{name} is {getattr(self, name)} s, expected more than 0")
 
 
 class TransitionSender:
     """Thread-safe: the rollout puts, acks come from another thread, a timer polls."""
 
     def __init__(
-        self, config: SenderConfig, send: Callable[[Record], None], clock: Callable[[], float]
+        self,
+        config: SenderConfig,
+        send: Callable[[Entry], None],
+        clock: Callable[[], float],
+        spill: Spill | None = None,
+        witness: Callable[[Entry], None] = lambda entry: None,
     ) -> None:
+        """`witness` sees each entry before it is taken; OSError: it cannot, so it is not taken."""
         self._config = config
-        self._send = send
+        self._send_out = send
         self._clock = clock
+        self._witness = witness
         self._changed = threading.Condition()
-        self._kept: deque[Record] = deque()
+        self._queue = EntryQueue(config.memory_bytes, spill)
+        self._reserved = 0
         self._first_unsent = 0
         self._received = 0
         self._durable = 0
         self._credit = 1  # the first record: a learner answers only who it has heard
-        self._forgotten = ""
+        self._failure: SenderError | None = None
         self._last_progress = clock()
+        self._newest_sent: Entry | None = None
+        self._last_sent = clock()
         self.retransmitted = 0
+        self.shortage = ""
 
     @property
     def unacknowledged(self) -> int:
         """Records kept because they are not durable at the learner yet."""
-        return len(self._kept)
+        return len(self._queue)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What they take in memory, about [byte]."""
+        return self._queue.memory_bytes
+
+    @property
+    def disk_bytes(self) -> int:
+        """What they take on disk [byte]."""
+        return self._queue.disk_bytes
 
     @property
     def received(self) -> int:
         """Every record below this number has arrived at the learner."""
         return self._received
 
-    def put(self, record: Record) -> None:
-        """Takes the next record and sends it if the window allows.
+    def check(self) -> None:
+        """Raises LearnerForgot or SenderError if the session cannot go on."""
+        if self._failure is not None:
+            raise self._failure
+
+    def fail(self, error: SenderError) -> None:
+        """Ends the session: whoever puts or waits gets `error`."""
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
+    def put(self, entry: Entry) -> None:
+        """Takes the next entry and sends it if the window allows. Does not wait.
+
+        A relabel leaves the room that is reserved for records.
 
         Raises:
-          QueueFull: the learner has been away for too long; the record is not taken.
-          LearnerForgot: the session cannot go on.
+          QueueFull: the learner has been away for too long; the entry is not taken.
+          LearnerForgot, SenderError: the session cannot go on.
         """
+        is_record = isinstance(entry, Record)
         with self._changed:
-            self._check()
-            if len(self._kept) >= self._config.capacity:
-                raise QueueFull(
-                    f"{len(self._kept)} records are unacknowledged, at most "
-                    f"{self._config.capacity} are kept"
-                )
+            self.check()
+            self._require(1 if is_record else 1 + self._reserved, size_of(entry))
+            try:
+                self._witness(entry)
+                self._queue.append(entry)
+            except (OSError, SpillFull) as error:
+                raise QueueFull(f"record {entry.seq} cannot be kept: {error}") from error
             if self._first_unsent <= self._received:  # nothing is under way: silence starts now
                 self._last_progress = self._clock()
-            self._kept.append(record)
+            self._reserved = max(0, self._reserved - is_record)
             self._send_window()
 
     def wait_for_credit(self, seq: int, timeout: float) -> bool:
         """Whether the record `seq` may be made; waits up to `timeout` [s] for it.
 
         Raises:
-          LearnerForgot: the session cannot go on.
+          LearnerForgot, SenderError: the session cannot go on.
+        """
+        return self._wait(lambda: seq < self._credit, timeout)
+
+    def wait_until_received(self, seq: int, timeout: float) -> bool:
+        """Whether record `seq` has arrived; waits and raises as `wait_for_credit`."""
+        return self._wait(lambda: seq < self._received, timeout)
+
+    def wait_for_room(self, timeout: float, count: int = 1) -> bool:
+        """Reserves room for `count` records; waits up to `timeout` [s] for it.
+
+        If there is none, `shortage` says why, with the numbers. Raises as `wait_for_credit`.
         """
         with self._changed:
-            self._check()
-            return self._changed.wait_for(lambda: seq < self._credit, timeout)
-
-    def wait_for_room(self, timeout: float) -> bool:
-        """Whether another record can be kept; waits up to `timeout` [s] for it."""
-        with self._changed:
-            return self._changed.wait_for(lambda: len(self._kept) < self._config.capacity, timeout)
+            self._queue.release()
+        return self._wait(lambda: self._reserve(count), timeout)
 
     def acknowledge(self, received_seq: int, next_seq: int, credit: int) -> None:
         """The learner's word: what arrived, what is durable, how far the actor may go.
@@ -113,10 +165,11 @@ class TransitionSender:
         """
         with self._changed:
             if received_seq < self._durable:
-                self._forgotten = (
+                message = (
                     f"the learner asks for record {received_seq}, but had called all below "
                     f"{self._durable} durable: its log is gone; start the actor anew"
                 )
+                self.fail(LearnerForgot(message))
                 return
             if received_seq != self._received:
                 self._last_progress = self._clock()
@@ -125,13 +178,12 @@ class TransitionSender:
             self._received = received_seq
             self._durable = max(self._durable, next_seq)
             self._credit = credit
-            while self._kept and self._kept[0].seq < self._durable:
-                self._kept.popleft()
+            self._queue.drop_below(self._durable)
             self._send_window()
             self._changed.notify_all()
 
     def poll(self) -> None:
-        """Sends again what was lost; call a few times per `retry_period`."""
+        """Sends again what was lost, and a sign of life; call a few times per `retry_period`."""
         with self._changed:
             silent = self._clock() - self._last_progress
             if self._first_unsent > self._received and silent > self._config.retry_period:
@@ -139,16 +191,39 @@ class TransitionSender:
                 self._first_unsent = self._received
                 self._last_progress = self._clock()
             self._send_window()
+            idle = self._clock() - self._last_sent > self._config.keep_alive_period
+            if idle and self._newest_sent is not None:
+                self._send(self._newest_sent)
 
-    def _check(self) -> None:
-        if self._forgotten:
-            raise LearnerForgot(self._forgotten)
+    def _wait(self, predicate: Callable[[], bool], timeout: float) -> bool:
+        with self._changed:
+            met = self._changed.wait_for(lambda: self._failure is not None or predicate(), timeout)
+            self.check()
+            return met
+
+    def _reserve(self, count: int) -> bool:
+        self.shortage = self._queue.lack(count)
+        self._reserved = 0 if self.shortage else count
+        return not self.shortage
+
+    def _require(self, count: int, size: int) -> None:
+        shortage = self._queue.lack(count, size)
+        if shortage:
+            raise QueueFull(shortage)
 
     def _send_window(self) -> None:
-        if not self._kept:
+        queue = self._queue
+        end = min(self._received + self._config.window, queue.end)
+        try:
+            for seq in range(max(self._first_unsent, queue.first), end):
+                self._send(queue.get(seq))
+        except (SpillDamaged, OSError) as error:
+            self.fail(SenderError(str(error)))
             return
-        first = self._kept[0].seq
-        end = min(self._received + self._config.window, first + len(self._kept))
-        for seq in range(max(self._first_unsent, first), end):
-            self._send(self._kept[seq - first])
         self._first_unsent = max(self._first_unsent, end)
+
+    def _send(self, entry: Entry) -> None:
+        self._send_out(entry)
+        self._last_sent = self._clock()
+        if self._newest_sent is None or entry.seq > self._newest_sent.seq:
+            self._newest_sent = entry

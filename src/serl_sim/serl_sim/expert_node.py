@@ -12,12 +12,12 @@ from std_msgs.msg import Header
 
 from serl_controllers.arm import ArmState
 from serl_controllers.ros_arm import state_from_msg, time_from_ns
+from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
-from serl_controllers.ros_main import run
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
@@ -82,7 +82,10 @@ class ExpertNode(Node):
         self._publish(state)
 
     def _is_new_episode(self, state: ArmState) -> bool:
-        """The scene was reset: the count of commands began anew."""
+        """The scene was reset, so the count of commands began anew; or the simulator was started
+        anew, so its clock went back."""
+        if self._last_stamp_ns - state.stamp_ns >= self._period_ns:
+            return True
         if state.command_seq == 0:
             # A reset takes a period of its own; the states of real time follow more closely.
             return state.stamp_ns - self._last_stamp_ns >= self._period_ns

@@ -151,7 +151,13 @@ def test_evaluation_on_demand(bench):
 def test_real_time_a_silent_arm_aborts_the_episode(bench):
     learner = bench.learner()
     sim = bench.sim(realtime=True)
-    bench.actor(lockstep=False, job__max_env_steps=10_000, robot__state_age=0.3)
+    bench.actor(
+        lockstep=False,
+        job__max_env_steps=10_000,
+        task__episode_steps=1000,
+        task__start_height=0.2,
+        robot__state_age=0.3,
+    )
     bench.wait(lambda: len(learner.of(Source.POLICY)) > 2, "the first records")
     sim.alive = False
     bench.wait(lambda: any(r.aborted for r in learner.records), "the episode to be aborted")

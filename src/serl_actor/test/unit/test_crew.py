@@ -9,6 +9,7 @@ import pytest
 from conftest import FakeArm, action_to_target, with_steps
 
 from serl_actor.crew import ATTEMPTS, ActorCrew
+from serl_actor.entry_queue import size_of
 from serl_actor.environment import Environment
 from serl_actor.intervention import Intervention
 from serl_actor.job import Cancelled, JobFailed, Phase
@@ -16,7 +17,7 @@ from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
 from serl_actor.robot_client import CommandRefused, ResetRefused, RobotError
 from serl_actor.task import TaskConfig
-from serl_actor.transition_sender import SenderConfig, TransitionSender
+from serl_actor.transition_sender import LearnerForgot, SenderConfig, TransitionSender
 from serl_learner.agents.sac import SACConfig
 from serl_learner.params_codec import encode
 from serl_learner.policy import Policy
@@ -30,7 +31,7 @@ class FakeLink:
     """A learner that acks every record at once, and holds what it is told to hold."""
 
     credit: int = 10**6
-    capacity: int = 1000
+    memory_bytes: int = 2**30
     acks: bool = True
     held: int | None = 0
     training: bool = False
@@ -38,7 +39,7 @@ class FakeLink:
     saved: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        config = SenderConfig(window=100, capacity=self.capacity, retry_period=1.0)
+        config = SenderConfig(window=100, memory_bytes=self.memory_bytes, retry_period=1.0)
         self.sender = TransitionSender(config, self._take, lambda: 0.0)
 
     @property
@@ -190,14 +191,63 @@ def test_a_real_arm_never_waits_for_credit(make):
     assert parts.board.waits == []
 
 
+SIZE = size_of(
+    Record(b"s" * 16, 0, 0, 0, {k: np.zeros(6, np.float32) for k in SPACES}, np.zeros(6))
+)
+
+
 def test_a_full_queue_holds_the_arm_and_says_so_until_there_is_room(make):
-    link = FakeLink(capacity=100, acks=False)
+    link = FakeLink(memory_bytes=4 * SIZE, acks=False)
     board = FakeBoard(patience=1, helps=lambda: link.ack())
-    parts = make(link=link, board=board, lockstep=False, steps=150)
+    parts = make(link=link, board=board, steps=5)
+    link.sender.acknowledge(0, 0, credit=100)
     parts.crew.run(parts.crew.random())
-    assert board.waits == ["the learner: no room for more records"]
+    assert "4 records are not durable there, no room for 1 more" in board.waits[0]
     assert parts.arm.holds == 1
-    assert len(link.records) == 151
+    assert [r.seq for r in link.records] == list(range(6))
+
+
+def test_a_real_arm_does_not_begin_an_episode_without_room_for_all_of_it(make):
+    link = FakeLink(memory_bytes=14 * SIZE, acks=False)
+    starts: list[int] = []
+    board = FakeBoard(patience=1)
+    parts = make(link=link, board=board, lockstep=False, steps=5)
+    board.helps = lambda: (starts.append(len(parts.arm.starts)), link.ack())
+    parts.crew.run(parts.crew.random())
+    assert board.waits == []
+    parts.crew.run(parts.crew.random())
+    assert "no room for 12 more" in board.waits[0]
+    assert starts == [1], "the arm waits before the reset"
+    assert parts.arm.holds == 1
+    assert link.records[-1].last
+
+
+def test_a_real_arm_without_room_in_spite_of_the_reservation_ends_the_episode(make):
+    link = FakeLink(acks=False)
+    board = FakeBoard(patience=1)
+    parts = make(link=link, board=board, lockstep=False, steps=5)
+
+    def refuse(entry):
+        if not refused and entry.step == 2:
+            refused.append(entry.seq)
+            raise OSError(28, "No space left on device")
+
+    refused: list[int] = []
+    link.sender._witness = refuse
+    parts.crew.run(parts.crew.random())
+    assert "record 2 cannot be kept" in board.waits[0]
+    assert (link.records[2].last, link.records[2].aborted) == (True, True)
+
+
+def test_settling_notices_that_the_learner_forgot(make):
+    link = FakeLink(acks=False)
+    parts = make(link=link)
+    link.sender.acknowledge(0, 0, credit=100)
+    parts.crew.run(parts.crew.random())
+    link.sender.acknowledge(5, 5, 100)
+    link.sender.acknowledge(0, 0, 100)
+    with pytest.raises(LearnerForgot):
+        parts.crew.settle()
 
 
 def test_demonstrations_pass_on_only_what_succeeded(make, task):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from serl_actor.entry_queue import size_of
+from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import LearnerForgot, QueueFull, SenderConfig, TransitionSender
 from serl_controllers.ros_qos import TRANSITIONS_DEPTH
-from serl_learner.types import Record
+from serl_learner.types import Record, Relabel
 
 
 class Clock:
@@ -30,10 +35,16 @@ def record(seq: int) -> Record:
     return Record(b"s" * 16, seq, 0, seq, {}, np.zeros(6, np.float32))
 
 
+SIZE = size_of(record(0))
+
+
 def make(window: int = 4, capacity: int = 100) -> tuple[TransitionSender, list[int], Clock]:
+    """`capacity`: records that memory has room for; there is no spill."""
     sent: list[int] = []
     clock = Clock()
-    config = SenderConfig(window=window, capacity=capacity, retry_period=1.0)
+    config = SenderConfig(
+        window=window, memory_bytes=capacity * SIZE, retry_period=1.0, keep_alive_period=1e9
+    )
     return TransitionSender(config, lambda r: sent.append(r.seq), clock), sent, clock
 
 
@@ -120,9 +131,87 @@ def test_a_full_queue_is_an_error_that_shows_the_limit():
     sender, _, _ = make(capacity=5)
     for seq in range(5):
         sender.put(record(seq))
-    with pytest.raises(QueueFull, match=r"5 records.*at most 5"):
+    with pytest.raises(QueueFull, match=r"5 records are not durable.*no directory"):
         sender.put(record(5))
     assert sender.unacknowledged == 5
+    sender.acknowledge(5, 2, 100)
+    sender.put(record(5))
+
+
+def test_room_for_a_whole_episode_is_reserved_and_a_relabel_leaves_it():
+    sender, _, _ = make(capacity=5)
+    sender.put(record(0))
+    assert not sender.wait_for_room(0.0, count=5)
+    assert "no room for 5 more" in sender.shortage
+    assert sender.wait_for_room(0.0, count=4)
+    with pytest.raises(QueueFull):
+        sender.put(Relabel(b"s" * 16, 1, 0, 0, 1.0, True))
+    for seq in range(1, 5):
+        sender.put(record(seq))
+
+
+def test_room_wakes_who_waits_for_it():
+    sender, _, _ = make(capacity=2)
+    sender.put(record(0))
+    sender.put(record(1))
+    timer = threading.Timer(0.05, lambda: sender.acknowledge(2, 2, 100))
+    timer.start()
+    assert sender.wait_for_room(10.0)
+
+
+def test_an_idle_actor_shows_that_it_is_there_by_its_newest_record():
+    sender, sent, clock = make()
+    sender._config = replace(sender._config, keep_alive_period=2.0)
+    clock.now = 5.0
+    sender.poll()
+    assert sent == [], "nothing was sent yet"
+    sender.put(record(0))
+    sender.put(record(1))
+    sender.acknowledge(2, 2, 100)
+    clock.now = 6.9
+    sender.poll()
+    assert sent == [0, 1]
+    clock.now = 7.1
+    sender.poll()
+    sender.poll()
+    assert sent == [0, 1, 1]
+    assert sender.retransmitted == 0
+
+
+def test_relabels_go_the_way_of_records():
+    sender, sent, _ = make()
+    sender.put(record(0))
+    sender.put(Relabel(b"s" * 16, 1, 0, 0, 1.0, True))
+    sender.put(record(2))
+    assert sent == [0, 1, 2]
+    sender.acknowledge(1, 1, 100)
+    assert sender.unacknowledged == 2
+
+
+def test_the_witness_sees_an_entry_before_it_leaves_and_none_that_is_not_taken():
+    events: list[tuple[str, int]] = []
+    config = SenderConfig(memory_bytes=2 * SIZE)
+    sender = TransitionSender(
+        config,
+        lambda entry: events.append(("sent", entry.seq)),
+        Clock(),
+        witness=lambda entry: events.append(("seen", entry.seq)),
+    )
+    for seq in range(2):
+        sender.put(record(seq))
+    with pytest.raises(QueueFull):
+        sender.put(record(2))
+    assert events == [("seen", 0), ("sent", 0), ("seen", 1), ("sent", 1)]
+
+
+def test_without_a_witness_nothing_is_taken():
+    def refuse(entry):
+        raise OSError(28, "No space left on device", "journal")
+
+    sender = TransitionSender(SenderConfig(), lambda entry: None, Clock(), witness=refuse)
+    with pytest.raises(QueueFull, match=r"record 0 .*No space left"):
+        sender.put(record(0))
+    assert sender.unacknowledged == 0
 
 
 def test_case_14_credit_lets_the_actor_go_on_exactly_so_far():
@@ -141,13 +230,31 @@ def test_credit_wakes_who_waits_for_it():
     assert sender.wait_for_credit(1, timeout=10.0)
 
 
-def run_lossy(seed: int, loss: float, count: int, send_down: Callable[[], bool]) -> list[int]:
+@pytest.mark.parametrize("wait", ["wait_for_credit", "wait_until_received"])
+def test_who_waits_hears_that_the_learner_forgot(wait):
+    sender, _, _ = make()
+    for seq in range(4):
+        sender.put(record(seq))
+    sender.acknowledge(4, 4, 4)
+    timer = threading.Timer(0.05, lambda: sender.acknowledge(0, 0, 4))
+    timer.start()
+    with pytest.raises(LearnerForgot):
+        getattr(sender, wait)(10, timeout=10.0)
+
+
+CODEC = Codec(lambda entry: b"%4d" % entry.seq, lambda data: record(int(data)))
+
+
+def run_lossy(
+    directory: Path, seed: int, loss: float, count: int, send_down: Callable[[], bool]
+) -> list[int]:
     """What a learner keeps that takes records in order, seals every third, and sometimes restarts
-    without what it had not sealed."""
+    without what it had not sealed. The actor has memory for four records, and a spill."""
     rng = random.Random(seed)
     clock, wire = Clock(), []
+    spill = Spill(directory, "actor", 10**5, CODEC, segment_bytes=3 * SIZE)
     sender = TransitionSender(
-        SenderConfig(window=5, capacity=1000, retry_period=1.0), wire.append, clock
+        SenderConfig(window=5, memory_bytes=4 * SIZE, retry_period=1.0), wire.append, clock, spill
     )
     kept: list[int] = []
     put = 0
@@ -168,10 +275,14 @@ def run_lossy(seed: int, loss: float, count: int, send_down: Callable[[], bool])
             sender.acknowledge(len(kept), sealed, 10**6)
         if len(kept) == count and sender.unacknowledged == 0:
             break
+    assert sender.disk_bytes <= 3 * SIZE
+    spill.close()
     return kept
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.0, 0.6), st.booleans())
 def test_exactly_once_over_a_lossy_wire_and_a_learner_that_restarts(seed, loss, restarts):
-    assert run_lossy(seed, loss, 20, lambda: restarts) == list(range(20))
+    with tempfile.TemporaryDirectory() as directory:
+        kept = run_lossy(Path(directory), seed, loss, 20, lambda: restarts)
+    assert kept == list(range(20))

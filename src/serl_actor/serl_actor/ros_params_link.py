@@ -1,0 +1,89 @@
+"""Policy parameters from the learner: as published, or fetched if what came cannot be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+from serl_actor.policy_source import PolicySource
+from serl_controllers.ros_qos import PARAMS
+from serl_interfaces.msg import PolicyParams
+from serl_interfaces.srv import GetPolicyParams
+from serl_learner.params_codec import CorruptParams, ParamsError
+from serl_learner.ros_params import params_from_msg
+
+FETCH_TIMER = 0.25
+"""Between two looks at whether something is to be fetched [s]."""
+
+FETCH_TIMEOUT = 2.0
+"""A fetch without an answer for so long is made again [s]."""
+
+SILENCE = 2.0
+"""A learner that is there and has published nothing for so long is asked [s]."""
+
+
+class ParamsLink:
+    """Offers parameters to the policy source; damaged ones are fetched until good ones are here."""
+
+    def __init__(
+        self,
+        node: Node,
+        source: PolicySource,
+        present: Callable[[], bool],
+        arrived: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`present`: the learner is there; `arrived` is called after new parameters."""
+        self._node = node
+        self._source = source
+        self._present = present
+        self._arrived = arrived
+        self._damaged_version = 0
+        self._fetching: Future | None = None
+        self._fetch_again = time.monotonic() + SILENCE
+        self._client = node.create_client(GetPolicyParams, "get_policy_params")
+        node.create_subscription(PolicyParams, "policy_params", self._on_params, PARAMS)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(FETCH_TIMER, self._fetch_missing, clock=steady)
+
+    def _on_params(self, message: PolicyParams) -> None:
+        try:
+            self._offer(message)
+        except CorruptParams as error:
+            self._node.get_logger().error(f"policy parameters refused, fetched again: {error}")
+            self._damaged_version = max(self._damaged_version, int(message.version))
+            self._fetch_again = time.monotonic()
+            self._fetch_missing()
+        except ParamsError as error:
+            self._node.get_logger().error(
+                f"policy parameters refused: {error}", throttle_duration_sec=5.0
+            )
+
+    def _offer(self, message: PolicyParams) -> None:
+        self._source.offer(params_from_msg(message))
+        self._arrived()
+
+    def _fetch_missing(self) -> None:
+        """Fetches if nothing good has come in place of what was damaged, or nothing at all."""
+        newest = self._source.newest_version
+        missing = newest < self._damaged_version or (newest == 0 and self._present())
+        now = time.monotonic()
+        if not missing or now < self._fetch_again or not self._client.service_is_ready():
+            return
+        if self._fetching is not None:
+            self._client.remove_pending_request(self._fetching)
+        self._fetch_again = now + FETCH_TIMEOUT
+        self._fetching = self._client.call_async(GetPolicyParams.Request(newer_than=newest))
+        self._fetching.add_done_callback(self._on_fetched)
+
+    def _on_fetched(self, future: Future) -> None:
+        response = future.result()
+        if response is None or not response.available:
+            return
+        try:
+            self._offer(response.params)
+        except ParamsError as error:
+            self._node.get_logger().error(f"fetched policy parameters refused: {error}")

@@ -1,0 +1,48 @@
+"""What an actor keeps in its run directory while it lives: its lock, its spill, its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from serl_actor.journal import Journal
+from serl_actor.process_lock import ProcessLock
+from serl_actor.spill import Codec, Spill
+from serl_learner.types import Entry
+
+
+class RunFiles:
+    """Opened for one actor; a second one of the same name and directory is refused.
+
+    Attributes:
+      spill: where records go that memory has no room for; None: nowhere.
+    """
+
+    def __init__(
+        self, run_dir: str, actor_id: str, journal: str, spill_bytes: int, codec: Codec
+    ) -> None:
+        """An empty `run_dir` or `journal` means none.
+
+        Raises:
+          AlreadyRunning: the other one lives.
+          OSError: a file cannot be made.
+        """
+        directory = Path(run_dir).expanduser() if run_dir else None
+        self._lock: ProcessLock | None = None
+        self.spill: Spill | None = None
+        if directory is not None:
+            name = actor_id.replace("/", "_")
+            self._lock = ProcessLock(directory / f"{name}.lock", f"actor {actor_id!r}")
+            self.spill = Spill(directory / "spill", actor_id, spill_bytes, codec)
+        self._journal = Journal(Path(journal).expanduser()) if journal else None
+
+    def witness(self) -> Callable[[Entry], None]:
+        """What writes down every entry before it is sent."""
+        return (lambda entry: None) if self._journal is None else self._journal.write
+
+    def close(self) -> None:
+        """Removes the spill and gives the lock back."""
+        if self.spill is not None:
+            self.spill.close()
+        if self._lock is not None:
+            self._lock.close()

@@ -16,12 +16,12 @@ from rclpy.task import Future
 
 
 def run(name: str, make: Callable[[], Node]) -> None:
-    """Spins what `make` returns until SIGINT or SIGTERM; a ValueError of `make` is exit code 1."""
+    """Spins what `make` returns until SIGINT or SIGTERM; an error of `make` is exit code 1."""
     stop = _stop_signal()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = make()
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         rclpy.shutdown()
         sys.exit(f"{name}: {error}")
     executor = SingleThreadedExecutor()

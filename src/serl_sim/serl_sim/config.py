@@ -85,3 +85,35 @@ class SceneConfig:
         """Pose of the tcp above the target, T_base_tcp."""
         x, y, z = self.target_position
         return Pose.from_rpy((x, y, z + self.start_height), self.target_rpy)
+
+
+@dataclass(frozen=True)
+class FilmConfig:
+    """Films of episodes.
+
+    Attributes:
+      directory: where they go; empty: none are made, and nothing is drawn.
+      fps: pictures per simulated second.
+      width, height: of a picture [pixels].
+      samples: per pixel, to smooth edges; 4 takes three times as long without a GPU.
+      end_s: how long the last picture stands, with the outcome [s].
+    """
+
+    directory: str = ""
+    fps: int = 20
+    width: int = 640
+    height: int = 480
+    samples: int = 0
+    end_s: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.fps <= 100:
+            raise SceneError(f"fps is {self.fps}, expected 1 .. 100")
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            if not 240 <= value <= 1920 or value % 2:
+                raise SceneError(f"{name} is {value}, expected an even number in 240 .. 1920")
+        if not 0 <= self.samples <= 16:
+            raise SceneError(f"samples is {self.samples}, expected 0 .. 16")
+        if not 0.0 <= self.end_s <= 60.0:
+            raise SceneError(f"end_s is {self.end_s} s, expected 0 .. 60")

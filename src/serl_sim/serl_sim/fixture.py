@@ -11,8 +11,8 @@ from serl_sim.geoms import BOX, FIXTURE, contact_figures
 
 FIXTURE_BODY = "fixture"
 
-_SOCKET_RGBA = (0.13, 0.13, 0.15, 1.0)
-_BOARD_RGBA = (0.05, 0.32, 0.16, 1.0)
+_SOCKET_RGBA = (0.86, 0.86, 0.82, 1.0)
+_BOARD_RGBA = (0.06, 0.40, 0.20, 1.0)
 
 
 def add_fixture(spec: mujoco.MjSpec, config: SceneConfig) -> None:

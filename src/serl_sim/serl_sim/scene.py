@@ -22,6 +22,15 @@ JOINTS = tuple(f"fr3_joint{i}" for i in range(1, 8))
 ACTUATORS = JOINTS
 
 _TABLE_RGBA = (0.62, 0.58, 0.53, 1.0)
+_SKY_RGB = (0.80, 0.85, 0.90)
+_GROUND_RGB = (0.40, 0.45, 0.52)
+
+# Where a camera stands from the target, the height above it that is in its middle [m], and its
+# angle of view [deg].
+_CAMERAS: dict[str, tuple[tuple[float, float, float], float, float]] = {
+    "side": ((0.16, -0.16, 0.11), 0.02, 45.0),
+    "spectator": ((0.30, -0.16, 0.15), 0.03, 27.0),
+}
 
 # Per body: end points in its frame and radius [m]; about what the meshes fill.
 _ARM_CAPSULES: dict[str, tuple[tuple[tuple[float, ...], tuple[float, ...], float], ...]] = {
@@ -125,25 +134,34 @@ def _replace_actuators(spec: mujoco.MjSpec) -> None:
 
 
 def _add_surroundings(spec: mujoco.MjSpec, config: SceneConfig) -> None:
-    """Table, light and the side camera."""
+    """Table, light, background and the cameras that stand still."""
     world = spec.worldbody
     x, y, z = config.target_position
     add_visual_box(
         world, (x, y, 0.5 * (z - 0.012) - 0.2), (0.25, 0.3, 0.5 * (z - 0.012) + 0.2), _TABLE_RGBA
     )
+    light = spec.visual.headlight
+    light.ambient, light.diffuse, light.specular = [0.35] * 3, [0.4] * 3, [0.0] * 3
     world.add_light(
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
         pos=[x, y, 1.5],
-        dir=[-0.3, 0.2, -1.0],
-        diffuse=[0.7, 0.7, 0.7],
+        dir=[-0.5, 0.3, -1.0],
+        diffuse=[0.55] * 3,
+        specular=[0.1] * 3,
         castshadow=False,
     )
-    world.add_camera(
-        name="side",
-        pos=[x + 0.16, y - 0.16, z + 0.11],
-        xyaxes=_look_at((x + 0.16, y - 0.16, z + 0.11), (x, y, z + 0.02)),
-        fovy=45,
+    spec.add_texture(
+        name="background",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=_SKY_RGB,
+        rgb2=_GROUND_RGB,
+        width=32,
+        height=32 * 6,
     )
+    for name, (offset, height, fovy) in _CAMERAS.items():
+        eye = (x + offset[0], y + offset[1], z + offset[2])
+        world.add_camera(name=name, pos=eye, xyaxes=_look_at(eye, (x, y, z + height)), fovy=fovy)
 
 
 def _look_at(eye: tuple[float, ...], centre: tuple[float, ...]) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
@@ -20,6 +21,7 @@ from serl_controllers.ros_arm import (
     target_from_msg,
     time_from_ns,
 )
+from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, refuse_unknown
 from serl_controllers.ros_qos import COMMAND, METRICS, STATE
 from serl_controllers.ros_status import StatusPublisher
@@ -27,9 +29,11 @@ from serl_interfaces.msg import ArmCommand, Metrics, RobotState
 from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict, rivals
 from serl_sim.compliance import Compliance
-from serl_sim.config import SceneConfig, SceneError
-from serl_controllers.ros_main import run
+from serl_sim.config import FilmConfig, SceneConfig, SceneError
 from serl_sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from serl_sim.ros_film import RosFilm
 
 METRICS_PERIOD = 5.0
 """Between two messages on `metrics` [s]."""
@@ -48,6 +52,7 @@ class SimNodeConfig:
       realtime: paced by the clock instead of by commands; a command older than the compliance's
         command_timeout then holds the arm.
       state_rate: of arm/state in real time [Hz].
+      video: films of all episodes.
     """
 
     frame_id: str = "fr3_link0"
@@ -56,6 +61,7 @@ class SimNodeConfig:
     state_rate: float = 100.0
     scene: SceneConfig = field(default_factory=SceneConfig)
     compliance: Compliance = field(default_factory=Compliance)
+    video: FilmConfig = field(default_factory=FilmConfig)
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.state_rate <= 1.0 / self.scene.physics_period:
@@ -71,7 +77,8 @@ class SimNode(Node):
         """`kwargs` go to rclpy's Node.
 
         Raises:
-          ParameterError, SceneError, ValueError: a parameter is wrong; names it.
+          ParameterError, SceneError, GLError, OSError: a parameter is wrong, or films are asked
+            for and cannot be made; says why.
         """
         super().__init__("sim", **kwargs)
         self._config = declare_from(self, SimNodeConfig)
@@ -89,7 +96,21 @@ class SimNode(Node):
         self._rivals = ""
         self._alarm = ""
         self._make_interface()
+        self._film = self._open_film()
         self._watch()
+
+    def destroy_node(self) -> None:
+        """Finishes the last film as well."""
+        if self._film is not None:
+            self._film.close()
+        super().destroy_node()
+
+    def _open_film(self) -> RosFilm | None:
+        if not self._config.video.directory:
+            return None
+        from serl_sim.ros_film import RosFilm  # loads OpenGL and FFmpeg: only if asked for
+
+        return RosFilm(self, self._simulation, self._config.video)
 
     def _make_interface(self) -> None:
         self._state_publisher = self.create_publisher(RobotState, "arm/state", STATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -25,6 +26,21 @@ GRIPPER_OPENING = 0.1
 
 _STREAM = 1
 """Keeps the scene's draws apart from what others draw with the same seed."""
+
+
+class Watcher(Protocol):
+    """Looks at the simulation between two ticks; changes nothing."""
+
+    every: int
+    """Ticks from one look to the next."""
+
+    def begin(self) -> None:
+        """An episode has begun."""
+        ...
+
+    def look(self) -> None:
+        """So many ticks have passed."""
+        ...
 
 
 class Simulation:
@@ -57,6 +73,8 @@ class Simulation:
         self._ticks = 0
         self._command_seq = 0
         self._refused = 0
+        self._watcher: Watcher | None = None
+        self._until_look = 0
         self._in_hand = Pose.identity()
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
         self._place(config.nominal_start)
@@ -92,6 +110,9 @@ class Simulation:
         self._arm.reset()
         self._command_seq = 0
         self._ticks += self.ticks_per_period
+        if self._watcher is not None:
+            self._until_look = self._watcher.every
+            self._watcher.begin()
         return self.state()
 
     def step(self, target: ArmTarget, command_seq: int | None = None) -> ArmState:
@@ -119,9 +140,22 @@ class Simulation:
 
     def advance(self, ticks: int) -> ArmState:
         """Runs physics and law for so many ticks, with the last command."""
-        self._arm.step(ticks)
-        self._ticks += ticks
+        while ticks > 0:
+            run = ticks if self._watcher is None else min(ticks, self._until_look)
+            self._arm.step(run)
+            self._ticks += run
+            ticks -= run
+            if self._watcher is not None:
+                self._until_look -= run
+                if self._until_look == 0:
+                    self._until_look = self._watcher.every
+                    self._watcher.look()
         return self.state()
+
+    def watch(self, watcher: Watcher | None) -> None:
+        """Has `watcher` look from now on; None: nobody looks."""
+        self._watcher = watcher
+        self._until_look = watcher.every if watcher is not None else 0
 
     def state(self) -> ArmState:
         """The arm now."""

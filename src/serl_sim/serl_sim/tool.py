@@ -19,7 +19,7 @@ FINGER_TIP = 0.1122
 
 _FINGER_TOP = 0.06
 
-_PLUG_RGBA = (0.93, 0.93, 0.88, 1.0)
+_PLUG_RGBA = (0.95, 0.62, 0.12, 1.0)
 
 
 def replace_hand(spec: mujoco.MjSpec, config: SceneConfig) -> None:

@@ -11,6 +11,7 @@ from serl_controllers.arm import ArmTarget
 from serl_controllers.geometry import Pose, quaternion_product
 from serl_sim.compliance import Compliance
 from serl_sim.config import SceneConfig
+from serl_sim.gl_backend import DEBIAN_PACKAGES, GLError, use_backend
 from serl_sim.simulation import Simulation
 
 EPISODE_STEPS = 100
@@ -70,3 +71,15 @@ def simulation(insertion) -> Simulation:
     """At its nominal start, without hidden offsets."""
     insertion.simulation.reset(0, randomise=False)
     return insertion.simulation
+
+
+@pytest.fixture(scope="session")
+def draws() -> bool:
+    """Whether pictures can be drawn here; where not, the error must say what to install."""
+    reason = ""
+    try:
+        use_backend()
+    except GLError as error:
+        reason = str(error)
+    assert not reason or DEBIAN_PACKAGES in reason
+    return not reason

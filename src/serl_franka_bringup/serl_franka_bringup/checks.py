@@ -19,7 +19,10 @@ from pathlib import Path
 OK, WARN, FAIL = "ok", "warn", "fail"
 GIB = 1024**3
 PACKAGES = ("serl_interfaces", "serl_controllers", "serl_sim", "serl_learner", "serl_actor")
-LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "mujoco", "gymnasium", "numpy", "rich")
+LIBRARIES = (
+    *("jax", "flax", "optax", "orbax-checkpoint", "mujoco", "gymnasium", "numpy"),
+    *("rich", "tensorboard", "av"),
+)
 
 
 @dataclass(frozen=True)
@@ -123,22 +126,13 @@ def check_devices() -> list[Finding]:
 
 
 def check_gl() -> list[Finding]:
-    """Which headless OpenGL draws a MuJoCo frame."""
-    code = (
-        "import mujoco\n"
-        'model = mujoco.MjModel.from_xml_string(\'<mujoco><worldbody><geom size="1"/>'
-        "</worldbody></mujoco>')\n"
-        "data = mujoco.MjData(model); mujoco.mj_forward(model, data)\n"
-        "renderer = mujoco.Renderer(model, 32, 32); renderer.update_scene(data)\n"
-        "assert renderer.render().shape == (32, 32, 3)"
-    )
-    chosen = os.environ.get("MUJOCO_GL")
-    tried = [chosen] if chosen else ["egl", "osmesa"]
-    for backend in tried:
-        if _python(code, MUJOCO_GL=backend).returncode == 0:
-            return [Finding("gl", OK, f"{backend} renders")]
-    advice = "needed for images only; Debian: apt install libegl1 libgl1-mesa-dri"
-    return [Finding("gl", WARN, f"none of {', '.join(tried)} renders", advice)]
+    """Which OpenGL draws a picture without a window."""
+    from serl_sim.gl_backend import GLError, find_backend
+
+    try:
+        return [Finding("gl", OK, f"{find_backend()} draws without a window")]
+    except GLError as error:
+        return [Finding("gl", WARN, f"no films: {error}")]
 
 
 def check_clock() -> list[Finding]:
@@ -163,11 +157,10 @@ def run_checks(checks: Sequence[Callable[[], list[Finding]]]) -> list[Finding]:
     return findings
 
 
-def _python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def _python(code: str) -> subprocess.CompletedProcess[str]:
     """Runs code in a process of its own: what it loads or breaks stays there."""
     return subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=60,

@@ -8,6 +8,8 @@ import pytest
 from serl_franka_bringup import checks, cli, job_command
 from serl_franka_bringup.results_table import Row
 from serl_franka_bringup.verbs import bench, results
+from serl_learner.learner_session import BEST_POLICY
+from serl_sim.gl_backend import GLError
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
 
@@ -73,6 +75,52 @@ def test_eval_finds_the_run_that_the_same_arguments_trained():
     learner = {n.name: n.parameters for n in evaluated.nodes}["learner"]
     assert learner["serve_checkpoint"] == str(trained.directory / "checkpoints")
     assert "log_dir" not in learner
+
+
+@pytest.fixture
+def evaluated(tmp_path, monkeypatch):
+    """Evaluates what looks like a trained run; returns the plans that were run."""
+    plans = []
+
+    def run_job(plan, command, json_file, summarise):
+        plans.append(plan)
+        return 0
+
+    monkeypatch.setattr(job_command, "run_job", run_job)
+    plan = job_command.plan_job(cli.parse(["eval", PCB, "--runs", str(tmp_path)]), job="evaluate")
+    best = plan.directory / "checkpoints" / BEST_POLICY
+    best.parent.mkdir(parents=True)
+    best.touch()
+    return plans
+
+
+def test_films_go_into_the_run_that_is_evaluated(evaluated, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("serl_sim.gl_backend.use_backend", lambda: "osmesa")
+    words = ["eval", PCB, "--runs", str(tmp_path)]
+    assert cli.main([*words, "--video"]) == 0
+    assert cli.main(words) == 0
+    filmed, plain = evaluated
+    assert filmed.directory == plain.directory
+    sim = {node.name: node.parameters for node in filmed.nodes}["sim"]
+    assert Path(sim["video.directory"]).parent == filmed.directory.absolute() / "videos"
+    assert capsys.readouterr().out == "osmesa draws the films\n"
+    assert "video.directory" not in {n.name: n.parameters for n in plain.nodes}["sim"]
+
+
+def test_films_that_nothing_can_draw_are_refused_before_anything_starts(
+    evaluated, tmp_path, monkeypatch, capsys
+):
+    def fail(*_: object) -> str:
+        raise GLError("no OpenGL draws: apt-get install libegl1")
+
+    monkeypatch.setattr("serl_sim.gl_backend.use_backend", fail)
+    monkeypatch.setattr("serl_sim.gl_backend.find_backend", fail)
+    assert cli.main(["eval", PCB, "--runs", str(tmp_path), "--video"]) == 2
+    assert capsys.readouterr().err == "serl eval: no OpenGL draws: apt-get install libegl1\n"
+    assert evaluated == []
+    (finding,) = checks.check_gl()
+    assert finding.level == checks.WARN
+    assert "apt-get install libegl1" in finding.found
 
 
 def test_the_result_is_told_with_its_interval():

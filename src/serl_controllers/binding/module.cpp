@@ -7,13 +7,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "law_binding.hpp"
 #include "parameter_conversion.hpp"
+#include "pose_conversion.hpp"
 #include "simulated_arm.hpp"
 
 namespace nb = nanobind;
@@ -21,16 +22,6 @@ using namespace nb::literals;
 
 namespace serl_controllers {
 namespace {
-
-using Array3 = std::array<double, 3>;
-using Array4 = std::array<double, 4>;
-
-Pose pose_from(const Array3& position, const Array4& xyzw) {
-  return {
-    Vector3(position[0], position[1], position[2]), Quaternion(xyzw[3], xyzw[0], xyzw[1], xyzw[2])};
-}
-
-Eigen::Vector4d xyzw_from(const Pose& pose) { return pose.orientation.coeffs(); }
 
 /// The C struct behind a Python MjModel or MjData.
 template <typename T>
@@ -158,6 +149,7 @@ NB_MODULE(_binding, module) {
     "validate_parameters", [](nb::object p) { validate(parameters_from(p)); }, "parameters"_a);
   module.def("validate_box", [](nb::object box) { validate(box_from(box)); }, "box"_a);
   module.def("clip", &clip, "box"_a, "position"_a, "quaternion"_a);
+  bind_law(module);
 
   nb::class_<SimulatedArm> arm(
     module, "SimulatedArm",

@@ -1,5 +1,6 @@
 #include "mujoco_arm.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 namespace serl_controllers {
@@ -101,6 +102,17 @@ void MujocoArm::read(const mjData* data, ArmState& state) noexcept {
   const Eigen::Map<const Rows> orientation(data->site_xmat + 9 * site_);
   state.T_base_ee.position = R_base_world * (position - T_world_base_.position);
   state.T_base_ee.orientation = Quaternion(Eigen::Matrix3d(R_base_world * orientation));
+}
+
+JointRange MujocoArm::joint_range() const noexcept {
+  constexpr double INFINITE = std::numeric_limits<double>::infinity();
+  JointRange range{Vector7::Constant(-INFINITE), Vector7::Constant(INFINITE)};
+  for (std::size_t i = 0; i < JOINTS; ++i) {
+    if (!model_->jnt_limited[joints_[i]]) continue;
+    range.lower[i] = model_->jnt_range[2 * joints_[i]];
+    range.upper[i] = model_->jnt_range[2 * joints_[i] + 1];
+  }
+  return range;
 }
 
 void MujocoArm::write(mjData* data, const Vector7& torque) const noexcept {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "serl_controllers/joint_range.hpp"
 #include "serl_controllers/types.hpp"
 
 namespace serl_controllers {
@@ -36,6 +37,9 @@ public:
   }
 
   int site() const noexcept { return site_; }
+
+  /// Of the seven joints, as the model limits them.
+  JointRange joint_range() const noexcept;
 
 private:
   void find_joints(const std::vector<std::string>& joints);

@@ -6,29 +6,12 @@
 #include <cstddef>
 #include <string>
 
+#include "serl_controllers/law_parameter_fields.hpp"
+
 namespace nb = nanobind;
 
 namespace serl_controllers {
 namespace {
-
-/// Calls `visit(name, member)` for every field that has the same name in Python.
-template <typename Parameters, typename Visitor>
-void for_each_field(Parameters& p, Visitor&& visit) {
-  visit("stiffness", p.stiffness);
-  visit("damping", p.damping);
-  visit("integral_gain", p.integral_gain);
-  visit("integral_limit", p.integral_limit);
-  visit("clip_positive", p.clip_positive);
-  visit("clip_negative", p.clip_negative);
-  visit("nullspace_stiffness", p.nullspace_stiffness);
-  visit("joint1_nullspace_stiffness", p.joint1_nullspace_stiffness);
-  visit("target_time_constant", p.target_time_constant);
-  visit("gain_time_constant", p.gain_time_constant);
-  visit("torque_rate_limit", p.torque_rate_limit);
-  visit("torque_limit", p.torque_limit);
-  visit("fault_damping", p.fault_damping);
-  visit("command_timeout", p.command_timeout);
-}
 
 [[noreturn]] void refuse(const char* name, nb::handle value, const std::string& expected) {
   const std::string text =

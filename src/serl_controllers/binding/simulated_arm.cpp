@@ -12,7 +12,10 @@ namespace serl_controllers {
 SimulatedArm::SimulatedArm(
   mjModel* model, mjData* data, const std::string& site, const std::vector<std::string>& joints,
   const std::vector<std::string>& actuators, const LawParameters& parameters)
-  : model_(model), data_(data), arm_(model, site, joints, actuators), law_(parameters) {
+  : model_(model),
+    data_(data),
+    arm_(model, site, joints, actuators),
+    law_(parameters, arm_.joint_range()) {
   if (model_->opt.integrator == mjINT_RK4) {
     throw std::invalid_argument("integrator RK4 cannot be stepped in two halves");
   }

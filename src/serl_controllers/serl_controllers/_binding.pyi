@@ -16,6 +16,29 @@ def clip(
     box: WorkspaceBox, position: Vector, quaternion: Vector
 ) -> tuple[tuple[Array, Array], bool]: ...
 
+class LawState:
+    def __init__(
+        self,
+        q: Vector,
+        dq: Vector,
+        position: Vector,
+        quaternion: Vector,
+        jacobian: Array,
+        coriolis: Vector,
+    ) -> None: ...
+
+class ImpedanceLaw:
+    def __init__(
+        self, parameters: LawParameters, joint_range: tuple[Array, Array] | None = None
+    ) -> None: ...
+    def reset(self, state: LawState) -> None: ...
+    def set_parameters(self, parameters: LawParameters) -> None: ...
+    def set_target(self, position: Vector, quaternion: Vector) -> bool: ...
+    def update(self, state: LawState, dt: float) -> Array: ...
+    def recover(self) -> None: ...
+    @property
+    def mode(self) -> ArmMode: ...
+
 class SimulatedArm:
     def __init__(
         self,

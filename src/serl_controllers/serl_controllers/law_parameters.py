@@ -78,6 +78,8 @@ class LawParameters:
       clip_negative: largest pose error the other way, as a positive number, [6] [m, rad].
       nullspace_stiffness: towards the joints at reset [N m/rad].
       joint1_nullspace_stiffness: its factor for joint 1.
+      joint_limit_margin: of the spring before each end of a joint's travel [rad].
+      joint_limit_stiffness: of that spring [N m/rad].
       target_time_constant: of the target filter [s]; 0: none.
       gain_time_constant: of the gain filter [s]; 0: none.
       torque_rate_limit: [N m per tick].
@@ -98,6 +100,8 @@ class LawParameters:
     clip_negative: Floats = _DEFAULTS["clip_negative"]
     nullspace_stiffness: float = _DEFAULTS["nullspace_stiffness"]
     joint1_nullspace_stiffness: float = _DEFAULTS["joint1_nullspace_stiffness"]
+    joint_limit_margin: float = _DEFAULTS["joint_limit_margin"]
+    joint_limit_stiffness: float = _DEFAULTS["joint_limit_stiffness"]
     target_time_constant: float = _DEFAULTS["target_time_constant"]
     gain_time_constant: float = _DEFAULTS["gain_time_constant"]
     torque_rate_limit: float = _DEFAULTS["torque_rate_limit"]

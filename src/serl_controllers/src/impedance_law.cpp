@@ -26,8 +26,9 @@ ImpedanceLaw::Gains::Gains(const LawParameters& parameters) noexcept
     nullspace(parameters.nullspace_stiffness),
     joint1_nullspace(parameters.joint1_nullspace_stiffness) {}
 
-ImpedanceLaw::ImpedanceLaw(const LawParameters& parameters) noexcept
-  : parameters_(parameters), gains_(parameters) {}
+ImpedanceLaw::ImpedanceLaw(
+  const LawParameters& parameters, const std::optional<JointRange>& joint_range) noexcept
+  : parameters_(parameters), joint_range_(joint_range), gains_(parameters) {}
 
 void ImpedanceLaw::reset(const ArmState& state) noexcept {
   torque_.setZero();
@@ -103,8 +104,8 @@ const Vector7& ImpedanceLaw::update(const ArmState& state, double dt) noexcept {
   const Vector6 velocity = state.jacobian * state.dq;
   const Vector6 wrench = -gains_.stiffness.cwiseProduct(error) -
                          gains_.damping.cwiseProduct(velocity) - integral_wrench(error, dt);
-  const Vector7 torque =
-    state.jacobian.transpose() * wrench + nullspace_torque(state) + state.coriolis;
+  const Vector7 torque = state.jacobian.transpose() * wrench + nullspace_torque(state) +
+                         limit_torque(state.q) + state.coriolis;
   if (!torque.allFinite()) {  // finite but absurd values can overflow
     fault();
     return fault_torque(state);
@@ -177,6 +178,12 @@ Vector7 ImpedanceLaw::nullspace_torque(const ArmState& state) const noexcept {
   spring[0] *= gains_.joint1_nullspace;
   damper[0] *= 2.0 * std::sqrt(gains_.joint1_nullspace);
   return project(spring - damper);
+}
+
+Vector7 ImpedanceLaw::limit_torque(const Vector7& q) const noexcept {
+  if (!joint_range_) return Vector7::Zero();
+  return joint_limit_torque(
+    q, *joint_range_, parameters_.joint_limit_margin, parameters_.joint_limit_stiffness);
 }
 
 /// Only damps, as far as the velocity is known.

@@ -60,6 +60,8 @@ void validate(const LawParameters& p) {
   require_axes("clip_negative", p.clip_negative, 0.1, PI);
   require("nullspace_stiffness", p.nullspace_stiffness, 0.0, 100.0);
   require("joint1_nullspace_stiffness", p.joint1_nullspace_stiffness, 0.0, 100.0);
+  require("joint_limit_margin", p.joint_limit_margin, 0.0, 0.5);
+  require("joint_limit_stiffness", p.joint_limit_stiffness, 0.0, 500.0);
   require("target_time_constant", p.target_time_constant, 0.0, 10.0);
   require("gain_time_constant", p.gain_time_constant, 0.0, 10.0);
   require("torque_rate_limit", p.torque_rate_limit, 1e-3, 100.0);

@@ -1,6 +1,9 @@
 // Cartesian impedance control of a 7-joint arm: target pose to joint torque, once per tick.
 #pragma once
 
+#include <optional>
+
+#include "serl_controllers/joint_range.hpp"
 #include "serl_controllers/law_parameters.hpp"
 #include "serl_controllers/types.hpp"
 
@@ -15,8 +18,10 @@ constexpr double NORM_TOLERANCE = 1e-3;
 /// Time is counted in the `dt` of the ticks, so a paused loop does not age commands.
 class ImpedanceLaw {
 public:
-  /// \param parameters  validated, see `validate`
-  explicit ImpedanceLaw(const LawParameters& parameters) noexcept;
+  /// \param parameters   validated, see `validate`
+  /// \param joint_range  ends of the joints' travel; without, nothing keeps joints from them
+  explicit ImpedanceLaw(
+    const LawParameters& parameters, const std::optional<JointRange>& joint_range = {}) noexcept;
 
   /// Starts at `state`: target := measured pose, all filters, the integral and the last torque
   /// cleared, mode IMPEDANCE (FAULT if the state is not finite).
@@ -61,10 +66,12 @@ private:
   Vector6 clipped_error(const Pose& measured) noexcept;
   Vector6 integral_wrench(const Vector6& error, double dt) noexcept;
   Vector7 nullspace_torque(const ArmState& state) const noexcept;
+  Vector7 limit_torque(const Vector7& q) const noexcept;
   const Vector7& fault_torque(const ArmState& state) noexcept;
   const Vector7& limit(const Vector7& torque) noexcept;
 
   LawParameters parameters_;
+  std::optional<JointRange> joint_range_;
   Gains gains_;
   LawStatus status_;
   Pose request_;            // the last accepted command, before the box

@@ -23,6 +23,8 @@ struct LawParameters {
   Vector6 clip_negative{0.01, 0.01, 0.01, 0.1, 0.1, 0.1};  // largest error the other way [m, rad]
   double nullspace_stiffness = 0.2;                        // towards the joints at reset [N m/rad]
   double joint1_nullspace_stiffness = 100.0;               // its factor for joint 1
+  double joint_limit_margin = 0.1;                         // of the spring before an end [rad]
+  double joint_limit_stiffness = 100.0;                    // of that spring [N m/rad]
   double target_time_constant = 0.2;                       // of the target filter [s]; 0: none
   double gain_time_constant = 0.2;                         // of the gain filter [s]; 0: none
   double torque_rate_limit = 1.0;                          // [N m per tick]

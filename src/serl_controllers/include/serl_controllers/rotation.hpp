@@ -18,9 +18,18 @@ inline Quaternion quaternion_from_rotation_vector(const Vector3& rotation_vector
   return quaternion;
 }
 
-/// Rotation vector [rad] of a unit quaternion, the short way: at most pi long.
+/// -1 or 1, so that `sign * q` is the same for q and -q; a half turn has w = 0.
+inline double hemisphere(const Quaternion& quaternion) noexcept {
+  for (const double value : {quaternion.w(), quaternion.x(), quaternion.y(), quaternion.z()}) {
+    if (value != 0.0) return value < 0.0 ? -1.0 : 1.0;
+  }
+  return 1.0;
+}
+
+/// Rotation vector [rad] of a unit quaternion, the short way: at most pi long. The same for
+/// q and -q.
 inline Vector3 rotation_vector_from_quaternion(const Quaternion& quaternion) noexcept {
-  const double sign = quaternion.w() < 0.0 ? -1.0 : 1.0;
+  const double sign = hemisphere(quaternion);
   const double sine = quaternion.vec().norm();
   const double scale = sine > 1e-9 ? 2.0 * std::atan2(sine, sign * quaternion.w()) / sine : 2.0;
   return sign * scale * quaternion.vec();

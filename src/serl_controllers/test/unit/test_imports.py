@@ -43,8 +43,11 @@ def test_values_need_neither_the_compiled_module_nor_mujoco():
 def test_the_stub_names_what_the_compiled_module_has():
     stub = pathlib.Path(serl_controllers.__file__).with_name("_binding.pyi")
     tree = ast.parse(stub.read_text())
-    arm = next(n for n in tree.body if isinstance(n, ast.ClassDef))
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef)]
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
-    assert functions | {arm.name} == {n for n in vars(_binding) if not n.startswith("__")}
-    methods = {n.name for n in arm.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
-    assert methods == {n for n in vars(_binding.SimulatedArm) if not n.startswith("__")}
+    names = functions | {c.name for c in classes}
+    assert names == {n for n in vars(_binding) if not n.startswith("__")}
+    for stubbed in classes:
+        methods = {n.name for n in stubbed.body if isinstance(n, ast.FunctionDef)} - {"__init__"}
+        compiled = vars(getattr(_binding, stubbed.name))
+        assert methods == {n for n in compiled if not n.startswith("__")}

@@ -26,6 +26,7 @@ def train(setup: Setup, report: Report = lambda _: None, **options: Any) -> dict
     """The whole job; `options` as for InProcessCrew. Returns the job's result, with more points."""
     crew = InProcessCrew(setup, report, **options)
     result = Job(setup.job, crew, time.monotonic).run()
+    setup.client.close()
     operator = Evaluation.of(crew.operator_episodes)
     return {
         "seed": setup.seed,
@@ -48,13 +49,14 @@ def main() -> None:
     parser.add_argument("--eval-every", type=int, help="environment steps between evaluations")
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
     parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    parser.add_argument("--films", default="", metavar="DIR", help="of the last evaluation")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
     names = ("seed", "demos", "max_steps", "until", "episodes")
     arguments = graph.Arguments(**{name: getattr(given, name) for name in names})
     result = train(
-        load_setup(given.task, arguments, overrides),
+        load_setup(given.task, arguments, overrides, given.films),
         lambda point: print(_line(point), flush=True),
         report_every=given.report_every,
         eval_every=given.eval_every,

@@ -82,7 +82,8 @@ class InProcessCrew:
         }
 
     def say(self, phase: Phase, driver: str = "", detail: str = "") -> None:
-        """Nobody listens."""
+        """Nobody listens; the episodes of the last evaluation may be filmed."""
+        self._setup.client.watch(phase is Phase.EVALUATION, driver, detail)
 
     def demonstrations(self) -> int:
         """Successful ones that the learner holds."""
@@ -145,6 +146,7 @@ class InProcessCrew:
             self._begun += 1
         demonstrates = isinstance(driver, OperatorDriver)
         episode = run_episode(self._environment, driver, self._recorder, seed, demonstrates)
+        self._setup.client.outcome("success" if episode.success else "not solved")
         if demonstrates:
             self.operator_episodes.append(episode)
         return episode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serl_actor.intervention import Intervention
 from serl_actor.job import JobConfig
@@ -17,16 +17,27 @@ from serl_franka_bringup.task import find_task_file, load_task
 from serl_learner.learner import LearnerConfig
 from serl_learner.learner_session import SessionConfig
 from serl_sim.compliance import Compliance
-from serl_sim.config import SceneConfig
+from serl_sim.config import FilmConfig, SceneConfig
 from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from serl_sim.film import Film
 
 
 class SimulationClient:
     """A RobotClient without ROS; the scripted expert is its operator."""
 
-    def __init__(self, simulation: Simulation, expert: ScriptedExpert) -> None:
+    def __init__(
+        self, simulation: Simulation, expert: ScriptedExpert, film: FilmConfig | None = None
+    ) -> None:
+        """`film`: what `watch` asks for is filmed. Raises SceneError, GLError, OSError then."""
         self._simulation, self._expert = simulation, expert
+        self._film: Film | None = None
+        if film is not None and film.directory:
+            from serl_sim.film import Film  # loads OpenGL and FFmpeg: only if asked for
+
+            self._film = Film(simulation, film, print)
 
     def reset(self, start: Pose, seed: int) -> ArmState:
         """Places the tool and draws the scene; the expert begins anew."""
@@ -44,8 +55,22 @@ class SimulationClient:
         """What the expert does about `state`."""
         return Intervention(state.stamp_ns, True, self._expert.act(state), device="expert")
 
+    def watch(self, wanted: bool, driver: str, note: str) -> None:
+        """Whether the episodes to come are filmed, if films are made, and the words in them."""
+        if self._film is not None:
+            self._simulation.watch(self._film if wanted else None)
+            self._film.caption(driver, note)
+
+    def outcome(self, text: str) -> None:
+        """How the episode went: the end of its film."""
+        if self._film is not None:
+            self._film.outcome(text, self._simulation.state().stamp_ns)
+            self._film.end()
+
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Finishes the last film."""
+        if self._film is not None:
+            self._film.close()
 
 
 @dataclass(frozen=True)
@@ -63,8 +88,12 @@ def load_setup(
     task: str,
     arguments: graph.Arguments,
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    film_dir: str = "",
 ) -> Setup:
-    """The setup of `task` (a name or a YAML file); the rest is as for graph.make_graph."""
+    """The setup of `task` (a name or a YAML file); films of evaluations go to `film_dir`, if any.
+
+    The rest is as for graph.make_graph.
+    """
     file = load_task(find_task_file(task), graph.NODES)
     nodes = graph.make_graph(file, arguments, overrides, cores=1)
     tree = {node.name: config.unflatten(node.parameters) for node in nodes}
@@ -75,10 +104,11 @@ def load_setup(
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
     law = compliance.law_parameters(scene.target)
     simulation = Simulation(scene, law, tree["sim"]["control_period"])
+    film = config.build(FilmConfig, {**tree["sim"].get("video", {}), "directory": film_dir}, "film")
     return Setup(
         seed=arguments.seed,
         job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
         task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
         learner=config.build(LearnerConfig, learner, "learner"),
-        client=SimulationClient(simulation, ScriptedExpert(expert)),
+        client=SimulationClient(simulation, ScriptedExpert(expert), film),
     )

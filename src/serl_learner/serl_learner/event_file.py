@@ -78,9 +78,8 @@ class EventFile:
 
 def _next_name(directory: Path) -> str:
     """A name that comes after all others there: readers take the files in the order of names."""
-    newest = 0
-    for path in directory.glob(f"{_PREFIX}*"):
-        seconds = path.name.removeprefix(_PREFIX).split(".")[0]
-        newest = max(newest, int(seconds) if seconds.isdigit() else 0)
+    names = [path.name.removeprefix(_PREFIX) for path in directory.glob(f"{_PREFIX}*")]
+    stamps = [name.split(".")[0] for name in names]
+    newest = max((int(stamp) for stamp in stamps if stamp.isdigit()), default=0)
     seconds = max(int(time.time()), newest + 1)
     return f"{_PREFIX}{seconds:010d}.{socket.gethostname()}.{os.getpid()}"

@@ -9,6 +9,7 @@ import pytest
 
 from serl_actor.drivers import EvaluationDriver
 from serl_actor.environment import Environment
+from serl_actor.job import Phase
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import run_episode
@@ -17,6 +18,7 @@ from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup, load_setup
 from serl_learner.policy import Policy
 from serl_learner.types import Record, Source, spec_of
+from serl_sim.gl_backend import DEBIAN_PACKAGES, GLError, find_backend
 
 PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
 SMALL = {
@@ -98,3 +100,22 @@ def test_only_successful_demonstrations_reach_the_learner():
 def test_nobody_takes_over_in_one_process():
     with pytest.raises(ValueError, match="nobody takes over"):
         InProcessCrew(setup()).policy(interventions=True)
+
+
+def test_an_evaluation_is_filmed_and_nothing_before_it(tmp_path):
+    """Or, where nothing draws, it is said what to install."""
+    try:
+        find_backend()
+    except GLError:
+        with pytest.raises(GLError, match=DEBIAN_PACKAGES):
+            load_setup(str(PCB), graph.Arguments(seed=3), SMALL, str(tmp_path))
+        return
+    made = load_setup(str(PCB), graph.Arguments(seed=3), SMALL, str(tmp_path))
+    crew = InProcessCrew(made)
+    crew.say(Phase.TRAINING, "policy")
+    crew.run(crew.random(), 1)
+    crew.say(Phase.EVALUATION, "sampled policy", "0 of 0 solved")
+    episode = crew.run(crew.evaluated(crew.snapshot(), deterministic=False), 1)
+    made.client.close()
+    outcome = "success" if episode.success else "not_solved"
+    assert [path.name for path in tmp_path.iterdir()] == [f"001_sampled_policy_{outcome}.mp4"]

@@ -1,15 +1,16 @@
-"""Exactly once: which of an actor's records are new, and which are safe on disk."""
+"""Exactly once: which of an actor's messages are new, and which are safe on disk."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
 
-from serl_learner.types import Record
+from serl_learner.episodes import Episode
+from serl_learner.types import Entry, Record
 
 
 class Verdict(Enum):
-    """What a sequence number says about a record."""
+    """What a sequence number says about a message."""
 
     NEXT = "next"
     DUPLICATE = "duplicate"
@@ -21,10 +22,14 @@ class ActorSession:
     """One start of one actor.
 
     Attributes:
-      received_seq: every record below has arrived.
-      next_seq: every record below is in a sealed episode.
-      next_episode: episodes below are sealed.
-      episode: records of the open episode.
+      received_seq: everything below has arrived.
+      next_seq: everything below is in a sealed file.
+      next_episode: episodes below are sealed as complete.
+      parts: files that `next_episode` has already: it was broken off and may go on.
+      entries: what came since the last seal.
+      refused: numbers of messages that were refused since then.
+      heard: when the last message came [s, steady clock].
+      settled: false: what was acked before a restart is not known; the first message tells.
     """
 
     actor_id: str
@@ -32,7 +37,30 @@ class ActorSession:
     received_seq: int = 0
     next_seq: int = 0
     next_episode: int = 0
-    episode: list[Record] = field(default_factory=list)
+    parts: int = 0
+    entries: list[Entry] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    heard: float = 0.0
+    settled: bool = True
+
+    @property
+    def episode(self) -> int | None:
+        """Number of the open episode."""
+        return next((e.episode for e in self.entries if isinstance(e, Record)), None)
+
+    @property
+    def unsealed(self) -> bool:
+        """Something waits for a seal."""
+        return bool(self.entries or self.refused)
+
+    def note_sealed(self, episode: Episode) -> None:
+        """Counts a sealed stretch; what is sealed need not be on disk yet."""
+        if episode.number is None:
+            return
+        if episode.complete:
+            self.next_episode, self.parts = max(self.next_episode, episode.number + 1), 0
+        elif episode.number >= self.next_episode:
+            self.next_episode, self.parts = episode.number, episode.part + 1
 
 
 @dataclass(frozen=True)
@@ -50,10 +78,16 @@ class Acknowledgement:
 
 
 class ActorSessions:
-    """All sessions heard of. A gap is not taken: the actor sends again what was lost."""
+    """All sessions heard of. A gap is not taken: the actor sends again what was lost.
 
-    def __init__(self) -> None:
+    Without a log (`durable` false) nobody knows what was acked before a restart: a session then
+    goes on from the first message that is heard of it.
+    """
+
+    def __init__(self, durable: bool = True) -> None:
+        self._durable = durable
         self._sessions: dict[bytes, ActorSession] = {}
+        self._touched: dict[bytes, ActorSession] = {}
         self.newest: ActorSession | None = None
         self.duplicates = 0
         self.gaps = 0
@@ -62,12 +96,17 @@ class ActorSessions:
         """The session, known or new; it is the newest one now."""
         found = self._sessions.get(session)
         if found is None:
-            found = self._sessions[session] = ActorSession(actor_id, session)
+            found = ActorSession(actor_id, session, settled=self._durable)
+            self._sessions[session] = found
         self.newest = found
         return found
 
     def judge(self, found: ActorSession, seq: int) -> Verdict:
-        """Whether record `seq` is the next of its session; others are counted."""
+        """Whether message `seq` is the next of its session; others are counted."""
+        if not found.settled:
+            found.settled = True
+            found.received_seq = max(found.received_seq, seq)
+            found.next_seq = max(found.next_seq, seq)
         if seq == found.received_seq:
             return Verdict.NEXT
         if seq < found.received_seq:
@@ -76,16 +115,34 @@ class ActorSessions:
         self.gaps += 1
         return Verdict.GAP
 
+    def unsealed(self) -> list[ActorSession]:
+        """Sessions of which something waits for a seal."""
+        return [session for session in self._sessions.values() if session.unsealed]
+
     def superseded(self, newer: ActorSession) -> list[ActorSession]:
-        """Older sessions of the same actor that have an open episode: nothing follows there."""
+        """Older sessions of the same actor with something unsealed: nothing follows there."""
         return [
             other
-            for other in self._sessions.values()
-            if other is not newer and other.actor_id == newer.actor_id and other.episode
+            for other in self.unsealed()
+            if other is not newer and other.actor_id == newer.actor_id
         ]
 
-    def restore(self, record: Record) -> None:
-        """Takes notice of the last record of a sealed episode."""
-        found = self.find(record.actor_id, record.session)
-        found.next_seq = found.received_seq = max(found.next_seq, record.seq + 1)
-        found.next_episode = max(found.next_episode, record.episode + 1)
+    def touch(self, found: ActorSession) -> None:
+        """There is something to tell this actor."""
+        self._touched[found.session] = found
+
+    def take_touched(self) -> list[ActorSession]:
+        """The actors to answer now; each once."""
+        touched = list(self._touched.values())
+        self._touched.clear()
+        return touched
+
+    def restore(self, episode: Episode) -> None:
+        """Takes notice of a sealed file."""
+        found = self.find(episode.actor_id, episode.session)
+        found.next_seq = found.received_seq = max(found.next_seq, episode.next_seq)
+        found.note_sealed(episode)
+
+    def positions(self) -> dict[str, int]:
+        """`next_seq` of every session, by its number in hexadecimal."""
+        return {name.hex(): session.next_seq for name, session in self._sessions.items()}

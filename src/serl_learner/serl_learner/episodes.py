@@ -1,94 +1,97 @@
-"""Where episodes are kept, and what of them is training data after a restart."""
+"""What one file of the log holds: an episode, or a part of one, as it was received."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from serl_learner.types import ObservationSpec, Record, Source
-from serl_learner.validation import RejectedRecord, check_record
+from serl_learner.types import Entry, ObservationSpec, Record, Source
+from serl_learner.validation import Range, RejectedRecord, check_record
 
 
 class EpisodeError(ValueError):
     """An episode that must not be used; the message names the file and what is wrong with it."""
 
 
-ReadEpisode = Callable[[Path], list[Record]]
-WriteEpisode = Callable[[Path, Sequence[Record]], None]
+@dataclass(frozen=True)
+class Episode:
+    """All that came under the sequence numbers of one stretch of a session.
 
-
-def is_demonstration(records: Sequence[Record]) -> bool:
-    """A demonstration from beginning to end, that succeeded."""
-    return records[-1].success and all(r.source == Source.DEMO for r in records)
-
-
-def close_episode(records: Sequence[Record]) -> list[Record]:
-    """The episode with its last record; one that lacks it was broken off: its last observation
-    becomes the final one and is marked as aborted."""
-    last = records[-1]
-    if last.last:
-        return list(records)
-    end = replace(
-        last, action=None, reward=0.0, terminated=False, truncated=False, last=True, aborted=True
-    )
-    return [*records[:-1], end]
-
-
-class EpisodeStore:
-    """Demonstrations in one directory, shared by all runs of a task; the rest in another.
-
-    File names sort by session and episode. Without a log directory the rest is not
-    kept; without one for demonstrations, they are logged like the rest.
+    Attributes:
+      actor_id, session: who sent it.
+      entries: records of one episode and relabels (of any earlier record) by number. Without a
+        record: relabels that came between two episodes, or only refused numbers.
+      refused: numbers of this stretch whose messages were refused: nothing is kept of them.
+      part: 0, or counts the parts of an episode that was broken off and went on.
+      reason: why it was broken off; empty if it was not.
+      next_seq: every number of the session below it is in this file or in an earlier one.
     """
 
-    def __init__(
-        self,
-        demonstrations: Path | None,
-        log: Path | None,
-        read: ReadEpisode,
-        write: WriteEpisode,
-    ) -> None:
-        self._demonstrations = demonstrations
-        self._log = log
-        self._read = read
-        self._write = write
+    actor_id: str
+    session: bytes
+    entries: tuple[Entry, ...]
+    refused: tuple[int, ...] = ()
+    part: int = 0
+    reason: str = ""
+    next_seq: int = 0
 
     @property
-    def keeps_log(self) -> bool:
-        """Episodes other than demonstrations are kept, too."""
-        return self._log is not None
+    def records(self) -> list[Record]:
+        """Its records, without the relabels."""
+        return [entry for entry in self.entries if isinstance(entry, Record)]
 
-    def seal(self, records: Sequence[Record]) -> None:
-        """Keeps one finished episode; on disk when this returns."""
-        directory = (is_demonstration(records) and self._demonstrations) or self._log
-        if directory is not None:
-            first = records[0]
-            name = f"{first.session.hex()[:8]}-{first.episode:06d}.mcap"
-            self._write(directory / name, records)
+    @property
+    def number(self) -> int | None:
+        """The episode's number in its session; None without a record."""
+        return next((e.episode for e in self.entries if isinstance(e, Record)), None)
 
-    def demonstrations(self) -> Iterator[tuple[Path, list[Record]]]:
-        """All demonstrations, file by file."""
-        return self._episodes(self._demonstrations)
+    @property
+    def first_seq(self) -> int:
+        """The lowest number that it accounts for."""
+        return min([entry.seq for entry in self.entries] + list(self.refused))
 
-    def logged(self) -> Iterator[tuple[Path, list[Record]]]:
-        """All other episodes, in the order in which they were sealed."""
-        return self._episodes(self._log)
+    @property
+    def complete(self) -> bool:
+        """It was not broken off. Its tail has no successor if it was, and is no transition."""
+        return not self.reason
 
-    def _episodes(self, directory: Path | None) -> Iterator[tuple[Path, list[Record]]]:
-        if directory is None or not directory.is_dir():
-            return
-        paths = [p for p in directory.glob("*.mcap") if not p.name.startswith(".")]
-        for path in sorted(paths, key=lambda p: (p.stat().st_mtime_ns, p.name)):
-            yield path, self._read(path)
+
+def stretch(
+    actor_id: str,
+    session: bytes,
+    entries: Sequence[Entry],
+    refused: Sequence[int] = (),
+    part: int = 0,
+    reason: str = "",
+) -> Episode:
+    """The episode of these entries and refused numbers, of which there is at least one."""
+    next_seq = max([entry.seq for entry in entries] + list(refused)) + 1
+    return Episode(actor_id, session, tuple(entries), tuple(refused), part, reason, next_seq)
+
+
+def is_demonstration(episode: Episode) -> bool:
+    """A demonstration from beginning to end, that succeeded."""
+    records = episode.records
+    return (
+        bool(records)
+        and episode.complete
+        and episode.part == 0
+        and records[-1].success
+        and all(r.source == Source.DEMO for r in records)
+    )
 
 
 def check_episode(
-    path: Path, records: Sequence[Record], spec: ObservationSpec, action_dim: int
+    path: Path,
+    episode: Episode,
+    spec: ObservationSpec,
+    action_dim: int,
+    reward_range: Range | None = None,
 ) -> None:
     """Raises EpisodeError, naming the key, what was expected and what was found."""
-    for record in records:
+    for record in episode.records:
         try:
-            check_record(record, spec, action_dim)
+            check_record(record, spec, action_dim, reward_range)
         except RejectedRecord as error:
             raise EpisodeError(f"{path} is of another layout: {error}") from error

@@ -10,11 +10,12 @@ import jax
 import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
-from serl_learner.replay import Ring, create_ring, insert
-from serl_learner.segments import SegmentJoiner
-from serl_learner.types import ObservationSpec, Record, Source
+from serl_learner.replay import Ring
+from serl_learner.replay_half import ReplayHalf
+from serl_learner.segments import SegmentJoiner, halves
+from serl_learner.types import ObservationSpec, Record, Relabel, Source
 from serl_learner.updates import update_high_utd
-from serl_learner.validation import check_record
+from serl_learner.validation import check_record, check_relabel
 
 
 @dataclass(frozen=True)
@@ -45,22 +46,43 @@ class Learner:
     """
 
     def __init__(
-        self, config: LearnerConfig, spec: ObservationSpec, action_dim: int, seed: int
+        self,
+        config: LearnerConfig,
+        spec: ObservationSpec,
+        action_dim: int,
+        seed: int,
+        agent: SACAgent | None = None,
     ) -> None:
+        """Goes on with `agent`; without one, begins with that of the seed."""
         self.config = config
         self.spec = spec
         self.action_dim = action_dim
-        self.agent = SACAgent.create(jax.random.PRNGKey(seed), spec, action_dim, config.agent)
-        self.prior: Ring = create_ring(spec, action_dim, config.prior_bytes)
-        self.online: Ring = create_ring(spec, action_dim, config.replay_bytes)
+        self.agent = agent or create_agent(config, spec, action_dim, seed)
+        self._prior = ReplayHalf(spec, action_dim, config.prior_bytes)
+        self._online = ReplayHalf(spec, action_dim, config.replay_bytes)
         self.online_steps = 0
         self.blocks = 0
         self.demonstrations = 0
-        self.prior_transitions = 0
+        self.relabelled = 0
         self._segments = SegmentJoiner()
         self._update: Any = partial(
             update_high_utd, utd_ratio=config.utd_ratio, batch_size=config.batch_size
         )
+
+    @property
+    def prior(self) -> Ring:
+        """Demonstrations and interventions."""
+        return self._prior.ring
+
+    @property
+    def online(self) -> Ring:
+        """What the actors did, interventions among it."""
+        return self._online.ring
+
+    @property
+    def prior_transitions(self) -> int:
+        """Transitions that went to the prior half so far."""
+        return self._prior.inserted
 
     @property
     def updates(self) -> int:
@@ -79,24 +101,40 @@ class Learner:
 
     def add(self, record: Record) -> None:
         """Takes one record; RejectedRecord, naming value and limit, leaves everything as it was."""
-        check_record(record, self.spec, self.action_dim)
+        check_record(record, self.spec, self.action_dim, self.reward_range)
         joined = self._segments.add(record)
         if joined is not None:
-            first, transition = joined
-            self._store(first.source, transition)
+            self._store(*joined)
         if record.last and record.source == Source.DEMO and record.success:
             self.demonstrations += 1
 
-    def _store(self, source: Source, transition: Any) -> None:
-        if source == Source.EVAL:
-            return
+    def _store(self, first: Record, transition: Any) -> None:
+        to_prior, to_online = halves(first.source)
         transition = _as_arrays(transition)
-        if source in (Source.DEMO, Source.INTERVENTION):
-            self.prior = insert(self.prior, transition)
-            self.prior_transitions += 1
-        if source != Source.DEMO:
-            self.online = insert(self.online, transition)
+        if to_prior:
+            self._prior.insert(first, transition)
+        if to_online:
+            self._online.insert(first, transition)
             self.online_steps += 1
+
+    def relabel(self, change: Relabel) -> None:
+        """Gives records that were added before another label, as far as they are still held.
+
+        Raises RejectedRecord, naming value and limit, and leaves everything as it was.
+        """
+        check_relabel(change, self.reward_range)
+        self._segments.relabel(change)
+        self.relabelled += self._prior.relabel(change) + self._online.relabel(change)
+
+    def break_off(self, session: bytes) -> None:
+        """The open episode of this session ended without a last record: its tail is dropped."""
+        self._segments.break_off(session)
+
+    def count_forgotten(self, prior: int, online: int) -> None:
+        """As if `prior` and `online` transitions had been added before all others, and been
+        overwritten since: replay has its transitions in the slots that it had then."""
+        self._prior.turn_by(prior)
+        self._online.turn_by(online)
 
     def work(self) -> dict[str, float] | None:
         """Does one block if it is due and returns its metrics; None if nothing is due."""
@@ -105,6 +143,16 @@ class Learner:
         self.agent, metrics = self._update(self.agent, self.prior, self.online)
         self.blocks += 1
         return {name: float(value) for name, value in metrics.items()}
+
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """Rewards that can be learned: targets are clipped to it; None: any."""
+        return self.config.agent.target_range
+
+    @property
+    def capacities(self) -> tuple[int, int]:
+        """Transitions that the prior and the online half can hold."""
+        return self.prior.capacity, self.online.capacity
 
     def compile(self) -> None:
         """Compiles the update ahead of the first block: seconds, in any thread, while another
@@ -124,6 +172,19 @@ class Learner:
     def policy_params(self) -> Any:
         """The part of the parameters that an actor needs."""
         return self.agent.actor
+
+
+def create_agent(
+    config: LearnerConfig, spec: ObservationSpec, action_dim: int, seed: int
+) -> SACAgent:
+    """The agent that a learner of this seed begins with."""
+    return SACAgent.create(jax.random.PRNGKey(seed), spec, action_dim, config.agent)
+
+
+def agent_shapes(config: LearnerConfig, spec: ObservationSpec, action_dim: int) -> SACAgent:
+    """Its tree with shapes and dtypes in place of arrays; nothing is computed."""
+    agent: SACAgent = jax.eval_shape(lambda: create_agent(config, spec, action_dim, 0))
+    return agent
 
 
 def _as_arrays(transition: Any) -> Any:

@@ -9,7 +9,7 @@ def phase(session: LearnerSession) -> str:
     """What the learner is at, in one word."""
     if session.serving:
         return "serving"
-    if session.compiling:
+    if session.trainer.compiling:
         return "compiling"
     if session.learner is None or session.learner.online_steps == 0:
         return "demonstrations"
@@ -37,15 +37,17 @@ class Meter:
         learner = session.learner
         if learner is None:
             return values
+        published = session.trainer.published
         elapsed = max(now - self._then, 1e-9)
         values |= {
             "updates": learner.updates,
             "updates_per_s": max(0, learner.updates - self._updates) / elapsed,
             "online_steps": learner.online_steps,
             "demonstrations": learner.demonstrations,
+            "relabelled_transitions": learner.relabelled,
             "prior_transitions": learner.prior_transitions,
-            "policy_version": session.published.version if session.published else 0,
-            **session.metrics,
+            "policy_version": published.version if published else 0,
+            **session.trainer.metrics,
         }
         trained_steps = learner.online_steps - session.config.training_starts
         if trained_steps > 0:

@@ -1,55 +1,39 @@
-"""What the learner node decides: which records count, when to train, what to give out. No ROS."""
+"""What the learner node decides: which messages count, what is acked, what is kept. No ROS."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from serl_learner import checkpoint
-from serl_learner.actor_sessions import Acknowledgement, ActorSession, ActorSessions, Verdict
-from serl_learner.episodes import EpisodeStore, check_episode, close_episode, is_demonstration
+from serl_learner.actor_sessions import Acknowledgement, ActorSession, ActorSessions
+from serl_learner.checkpoint_writer import CheckpointWriter
+from serl_learner.episode_log import EpisodeLog, LogConfig
+from serl_learner.episode_store import EpisodeStore
+from serl_learner.episodes import Episode, is_demonstration
 from serl_learner.learner import Learner, LearnerConfig
+from serl_learner.log_retention import LogRetention
 from serl_learner.params_codec import EncodedParams, write_params
-from serl_learner.policy import Policy
-from serl_learner.published_params import PublishedParams
-from serl_learner.types import ObservationSpec, Record, Source, spec_of
-from serl_learner.validation import RejectedRecord, check_record
+from serl_learner.resume import restore_agent, restore_log, restore_retired
+from serl_learner.source_commit import source_commit
+from serl_learner.trainer import SessionConfig, Trainer
+from serl_learner.types import Entry, Record, Relabel, Source, spec_of
+from serl_learner.validation import RejectedRecord, check_record, check_relabel
 
-CHECKPOINT = "checkpoint.msgpack"
+__all__ = ["BEST_POLICY", "UNLIMITED", "LearnerSession", "SessionConfig"]
+
 BEST_POLICY = "best_policy.msgpack"
 UNLIMITED = 2**32
 """Credit of an actor that nothing holds back: records ahead of those that arrived."""
 
 
-@dataclass(frozen=True)
-class SessionConfig:
-    """What a run adds to the learner's own configuration.
-
-    Attributes:
-      action_dim: size of the actions.
-      seed: of the agent's initial parameters and of its sampling.
-      training: false: records are kept, but no update is done.
-      publish_every: blocks between two versions of the policy.
-    """
-
-    action_dim: int = 6
-    seed: int = 0
-    training: bool = True
-    publish_every: int = 10
-
-    def __post_init__(self) -> None:
-        for name in ("action_dim", "publish_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} {getattr(self, name)} is below 1")
-
-
 class LearnerSession:
-    """Learner, actors' sessions, episodes on disk and published parameters, for one thread.
+    """Trainer, log and checkpoints of a run, for one thread.
 
     The first valid record or demonstration fixes the observation layout; only then is there a
-    learner, and its update is compiled in a thread of its own. A demonstration reaches it as a
-    whole, once it ended in success; other records at once.
+    learner. A demonstration reaches it as a whole, once it ended in success; other records at
+    once.
     """
 
     def __init__(
@@ -58,29 +42,30 @@ class LearnerSession:
         session: SessionConfig,
         store: EpisodeStore,
         checkpoints: Path | None = None,
+        log: LogConfig | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`clock` is steady [s]. Raises EpisodeError: what is kept of old files is damaged."""
         self.config = config
         self.session = session
-        self.actors = ActorSessions()
-        self.spec: ObservationSpec | None = None
-        self.learner: Learner | None = None
-        self.published: PublishedParams | None = None
-        self.metrics: dict[str, float] = {}
+        self.trainer = Trainer(config, session)
         self.rejected = 0
         self.last_rejection = ""
+        self.notices: list[str] = []
+        log = log or LogConfig()
         self._store = store
-        self._checkpoints = checkpoints
+        self._log = EpisodeLog(log, store, clock, self._on_sealed, self._on_written)
+        self._retention = LogRetention(store.log, log.log_bytes) if store.log else None
+        self._writer = CheckpointWriter(checkpoints, store.space) if checkpoints else None
+        self._positions: dict[str, int] = {}
         self._served: EncodedParams | None = None
-        self._unpublished: EncodedParams | None = None
-        self._published_block = 0
-        self._compilation: threading.Thread | None = None
-        self._touched: dict[bytes, ActorSession] = {}
+        self._unserved: EncodedParams | None = None
 
     # Beginnings
 
     def serve(self, encoded: EncodedParams) -> None:
         """Gives out these parameters and nothing else; there will be no learner."""
-        self._served = self._unpublished = encoded
+        self._served = self._unserved = encoded
 
     def restore(self) -> None:
         """Goes on from the files: agent from the checkpoint, replay from the episodes.
@@ -88,119 +73,98 @@ class LearnerSession:
         Raises:
           EpisodeError, CheckpointError: a file is damaged or of another layout than the rest.
         """
-        if self.serving:
-            return
-        saved = None if self._checkpoints is None else self._checkpoints / CHECKPOINT
-        if saved is not None and saved.exists():
-            self._start(checkpoint.spec_in(checkpoint.read_header(saved)))
-        for episodes in (self._store.demonstrations(), self._store.logged()):
-            for path, records in episodes:
-                self._restore_episode(path, records)
-        if self.learner is None or self.published is None:
-            return
-        if saved is not None and saved.exists():
-            counted = self.learner.online_steps, self.learner.demonstrations
-            self.published.notice(checkpoint.load(saved, self.learner))
-            if self._store.keeps_log:  # then the log knows better what was received
-                self.learner.online_steps, self.learner.demonstrations = counted
-        self._publish()
+        trainer = None if self.serving else self.trainer
+        if self._retention is not None:
+            restore_retired(self._retention.retired, self.actors, self.trainer)
+        if trainer is not None and self._writer is not None:
+            directory = self._writer.directory
+            self._positions = restore_agent(trainer, directory, self._store, self.notices.append)
+        if trainer is not None or self._store.keeps_log:
+            restore_log(self._store, self.actors, self._retention, trainer, self._positions)
+        self.trainer.publish()
 
-    def _restore_episode(self, path: Path, records: list[Record]) -> None:
-        spec = self.spec or spec_of(records[0].observation)
-        check_episode(path, records, spec, self.session.action_dim)
-        self._start(spec)
-        self.actors.restore(records[-1])
-        self._learn(records)
+    # Messages
 
-    def _learn(self, records: list[Record]) -> None:
-        """A sealed episode into replay; a demonstration that failed is not for training."""
-        demonstration = is_demonstration(records)
-        for record in records:
-            if self.learner is not None and (demonstration or record.source != Source.DEMO):
-                self.learner.add(record)
-            if self.published is not None:
-                self.published.notice(record.policy_version)
+    def receive(self, entry: Entry) -> None:
+        """Takes the next entry of its session; a duplicate, or one after a gap, changes nothing.
 
-    def _start(self, spec: ObservationSpec) -> None:
-        """Fixes the layout, if it is not fixed."""
-        if self.spec is not None:
-            return
-        self.spec = spec
-        if self.serving:
-            return
-        dim = self.session.action_dim
-        self.learner = Learner(self.config, spec, dim, self.session.seed)
-        self.published = PublishedParams(Policy(spec, dim, self.config.agent).layout_hash)
-        if self.session.training:
-            self._compilation = threading.Thread(target=self.learner.compile, daemon=True)
-            self._compilation.start()
-
-    # Records
-
-    def receive(self, record: Record) -> None:
-        """Takes the next record of its session; a duplicate, or one after a gap, changes nothing.
-
-        A record that is refused uses up its number, so that the session goes on.
+        One that is refused uses up its number, so that the session goes on.
         """
-        actor = self._touch(record.actor_id, record.session)
-        if self.actors.judge(actor, record.seq) is not Verdict.NEXT:
+        actor = self._log.admit(entry.actor_id, entry.session, entry.seq)
+        if actor is None:
             return
-        actor.received_seq += 1
-        for older in self.actors.superseded(actor):
-            self._seal(older, older.received_seq)
         try:
-            self._take(actor, record)
+            if isinstance(entry, Relabel):
+                self._take_relabel(entry)
+            else:
+                self._take(actor, entry)
         except RejectedRecord as error:
             self._count_rejection(str(error))
+            self._log.refuse(actor, entry.seq)
+            return
+        self._log.append(actor, entry)
 
     def refuse(self, actor_id: str, session: bytes, seq: int, reason: str) -> None:
         """Counts a message that could not be decoded; its number is used up."""
         self._count_rejection(reason)
-        actor = self._touch(actor_id, session)
-        if self.actors.judge(actor, seq) is Verdict.NEXT:
-            actor.received_seq += 1
+        actor = self._log.admit(actor_id, session, seq)
+        if actor is not None:
+            self._log.refuse(actor, seq)
 
     def _take(self, actor: ActorSession, record: Record) -> None:
-        spec = self.spec or spec_of(record.observation)
-        check_record(record, spec, self.session.action_dim)
+        trainer = self.trainer
+        spec = trainer.spec or spec_of(record.observation)
+        rewards = self.config.agent.target_range
+        check_record(record, spec, self.session.action_dim, rewards)
         if record.episode < actor.next_episode:
             raise RejectedRecord(
                 f"record {record.seq} of actor {record.actor_id!r}: episode {record.episode} is"
                 f" sealed, the next one is {actor.next_episode}"
             )
-        if self.spec is None:
-            self._start(spec)
-            self._publish()
-        if actor.episode and actor.episode[0].episode != record.episode:
-            self._seal(actor, record.seq)
-        if self.published is not None:
-            self.published.notice(record.policy_version)
-        if self.learner is not None and record.source != Source.DEMO:
-            self.learner.add(record)
-        actor.episode.append(record)
-        if record.last:
-            self._seal(actor, record.seq + 1)
+        self._log.begin(actor, record.episode)
+        if self.serving:
+            return
+        if trainer.spec is None:
+            trainer.start(spec)
+            trainer.publish()
+        trainer.notice(record.policy_version)
+        if record.source != Source.DEMO:
+            trainer.offer(record)
 
-    def _seal(self, actor: ActorSession, next_seq: int) -> None:
-        """Puts the open episode on disk; what is below `next_seq` is safe then."""
-        records = close_episode(actor.episode)
-        self._store.seal(records)
-        if is_demonstration(records):
-            self._learn(records)
-        actor.episode = []
-        actor.next_episode = records[0].episode + 1
-        actor.next_seq = next_seq
+    def _take_relabel(self, relabel: Relabel) -> None:
+        check_relabel(relabel, self.config.agent.target_range)
+        if self.learner is not None:
+            self.trainer.offer(relabel)
 
-    def _touch(self, actor_id: str, session: bytes) -> ActorSession:
-        actor = self.actors.find(actor_id, session)
-        self._touched[session] = actor
-        return actor
+    def _on_sealed(self, episode: Episode) -> None:
+        if is_demonstration(episode) and not self.serving:
+            self.trainer.learn(episode)
+        if not episode.complete:
+            self.trainer.break_off(episode.session)
+
+    def _on_written(self, path: Path, episode: Episode) -> None:
+        if self._retention is None or path.parent != self._store.log or self.learner is None:
+            return
+        self._retention.note(path, episode)
+        removed = self._retention.enforce(*self.learner.capacities)
+        if removed:
+            self.notices.append(f"log_bytes: {len(removed)} files removed, the oldest ones")
 
     def _count_rejection(self, reason: str) -> None:
         self.rejected += 1
         self.last_rejection = reason
 
-    # Training
+    # What it is at
+
+    @property
+    def actors(self) -> ActorSessions:
+        """The sessions that were heard of."""
+        return self._log.actors
+
+    @property
+    def learner(self) -> Learner | None:
+        """The learner, once there is one."""
+        return self.trainer.learner
 
     @property
     def serving(self) -> bool:
@@ -208,90 +172,95 @@ class LearnerSession:
         return self._served is not None
 
     @property
-    def compiling(self) -> bool:
-        """Agent or update are being compiled: no block is done yet."""
-        if self.spec is None or self.serving:
-            return False
-        return self.learner is None or bool(self._compilation and self._compilation.is_alive())
+    def waiting_for(self) -> str:
+        """Why sealed episodes are not on disk; empty if they are."""
+        return self._log.waiting_for
 
     def work(self) -> bool:
         """Does the block that is due, if one is; whether there was."""
-        if self.learner is None or not self.session.training or self.compiling:
-            return False
-        metrics = self.learner.work()
-        if metrics is None:
-            return False
-        self.metrics = metrics
-        if self.learner.blocks - self._published_block >= self.session.publish_every:
-            self._publish()
-        return True
+        return not self.serving and self.trainer.work()
 
-    def _publish(self) -> None:
-        if self.learner is not None and self.published is not None:
-            params = self.learner.policy_params()
-            self._unpublished = self.published.publish(params, self.learner.updates)
-            self._published_block = self.learner.blocks
+    def look(self) -> None:
+        """What is to be done from time to time: leases, and writes that found no room."""
+        self._log.look()
+        failure = self._writer.take_failure() if self._writer else None
+        if failure is not None:
+            self.notices.append(f"no checkpoint, the previous one stays: {failure}")
 
     # What others get
 
     def take_unpublished(self) -> EncodedParams | None:
         """Parameters to publish now; each version once."""
-        encoded, self._unpublished = self._unpublished, None
-        return encoded
+        served, self._unserved = self._unserved, None
+        return served or self.trainer.take_unpublished()
 
     @property
     def newest_params(self) -> EncodedParams | None:
         """The parameters that were given out last; from any thread."""
-        return self._served or (self.published.newest if self.published else None)
+        published = self.trainer.published
+        return self._served or (published.newest if published else None)
 
     def acknowledgements(self) -> list[Acknowledgement]:
         """One for each actor heard since the last call, or else for the newest one."""
-        actors = list(self._touched.values()) or [self.actors.newest or ActorSession("", bytes(16))]
-        self._touched.clear()
+        touched = self.actors.take_touched()
+        actors = touched or [self.actors.newest or ActorSession("", bytes(16))]
         return [self._acknowledge(actor) for actor in actors]
 
     def _acknowledge(self, actor: ActorSession) -> Acknowledgement:
         learner = self.learner
+        unlimited = self.serving or not self.session.training
+        free = UNLIMITED if unlimited else self.trainer.free_steps()
         return Acknowledgement(
             actor_id=actor.actor_id,
             session=actor.session,
             next_seq=actor.next_seq,
             received_seq=actor.received_seq,
-            credit=actor.received_seq + self._free_steps(),
-            demonstrations=learner.demonstrations if learner else 0,
+            credit=actor.received_seq + free,
+            demonstrations=self.trainer.demonstrations,
             updates=learner.updates if learner else 0,
             training=bool(learner and self.session.training and learner.training),
         )
 
-    def _free_steps(self) -> int:
-        """Records that may follow those that arrived.
+    # What is kept
 
-        Each makes at most one online step, so the steps never exceed what the learner allows; and
-        if none may follow, blocks are due, so it never stops for good. Records that make no step
-        (last ones, demonstrations, evaluation) use up none for longer than until they arrive.
-        """
-        if not self.session.training or self.serving:
-            return UNLIMITED
-        if self.learner is None:
-            return self.config.training_starts + self.config.max_lag
-        return max(0, self.learner.allowed_steps() - self.learner.online_steps)
+    def begin_checkpoint(self) -> None:
+        """Takes a snapshot and writes it in the background, if there is something to save."""
+        if self._writer is not None and self.learner is not None:
+            self._writer.submit(self._snapshot(self.learner))
 
     def save_checkpoint(self, tag: str = "", version: int = 0) -> Path:
         """Writes a complete checkpoint, or with the tag "best" a published version; its path.
 
         Raises:
           LookupError: there is nothing to save, or nowhere; says what.
+          OSError: it cannot be written; what was there stays.
         """
-        if self._checkpoints is None:
+        if self._writer is None:
             raise LookupError("checkpoint_dir is not set")
-        if self.learner is None or self.published is None:
+        published = self.trainer.published
+        if self.learner is None or published is None:
             raise LookupError("there is no agent yet: no record and no demonstration came")
         if tag not in ("", "best"):
             raise LookupError(f'tag {tag!r} is unknown; known are "" and "best"')
         if tag == "best":
-            path = self._checkpoints / BEST_POLICY
-            write_params(path, self.published.find(version))
-        else:
-            path = self._checkpoints / CHECKPOINT
-            checkpoint.save(path, self.learner, self.published.version, checkpoint.source_commit())
-        return path
+            path = self._writer.directory / BEST_POLICY
+            self._store.space.require(path.parent, len(published.find(version).data))
+            write_params(path, published.find(version))
+            return path
+        return self._writer.write(self._snapshot(self.learner))
+
+    def _snapshot(self, learner: Learner) -> checkpoint.Snapshot:
+        if not self.trainer.behind:
+            self._positions = self.actors.positions()
+        published = self.trainer.published
+        version = published.version if published else 0
+        return checkpoint.take(learner, version, self._positions, source_commit())
+
+    def close(self) -> None:
+        """Seals what is open, as far as there is room, and writes a checkpoint.
+
+        Raises OSError: the checkpoint cannot be written; the previous one stays.
+        """
+        self._log.close()
+        if self._writer is not None and self.learner is not None:
+            self.save_checkpoint()

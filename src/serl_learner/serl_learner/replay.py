@@ -59,6 +59,24 @@ def insert(ring: Ring, transition: Transition) -> Ring:
     )
 
 
+@partial(jax.jit, donate_argnums=0)
+def relabel(ring: Ring, chosen: jax.Array, reward: jax.Array, terminated: jax.Array) -> Ring:
+    """The ring with another label in the `chosen` slots, bool [capacity]; the old one's buffers
+    are reused."""
+    labels = {
+        "reward": jnp.where(chosen, reward, ring.data["reward"]),
+        "terminated": jnp.where(chosen, terminated, ring.data["terminated"]),
+    }
+    return ring.replace(data=ring.data | labels)
+
+
+@partial(jax.jit, donate_argnums=0)
+def turn(ring: Ring, steps: jax.Array) -> Ring:
+    """The same transitions, every one `steps` slots further on."""
+    data = jax.tree.map(lambda leaf: jnp.roll(leaf, steps, axis=0), ring.data)
+    return ring.replace(data=data, head=(ring.head + steps) % ring.capacity)
+
+
 def sample(ring: Ring, key: jax.Array, batch: int) -> Transition:
     """`batch` transitions, uniform with replacement; the ring must not be empty."""
     index = jax.random.randint(key, (batch,), 0, ring.size)

@@ -7,44 +7,64 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from mcap.exceptions import McapError
 from mcap.reader import make_reader
-from mcap.writer import Writer
+from mcap.writer import CompressionType, Writer
 from rclpy.serialization import deserialize_message, serialize_message
 
+from serl_interfaces.msg import Relabel as RelabelMessage
 from serl_interfaces.msg import Transition
-from serl_learner.atomic_file import write_file
-from serl_learner.episodes import EpisodeError
-from serl_learner.ros_records import record_from_msg, record_to_msg
+from serl_learner.episodes import Episode, EpisodeError, stretch
+from serl_learner.ros_records import (
+    record_from_msg,
+    record_to_msg,
+    relabel_from_msg,
+    relabel_to_msg,
+)
 from serl_learner.ros_tensors import MalformedMessage
-from serl_learner.types import Record
+from serl_learner.types import Entry, Record, Relabel
 
-TOPIC = "transitions"
-TYPE = "serl_interfaces/msg/Transition"
+COMPRESSIONS = {
+    "zstd": CompressionType.ZSTD,
+    "lz4": CompressionType.LZ4,
+    "none": CompressionType.NONE,
+}
+"""Of the chunks of a file, by name."""
+METADATA = "episode"
+"""Name of the metadata that say what the messages do not: parts, refused numbers, the end."""
+_KINDS: dict[type, tuple[str, str]] = {
+    Record: ("transitions", "serl_interfaces/msg/Transition"),
+    Relabel: ("transitions/relabel", "serl_interfaces/msg/Relabel"),
+}
+_READERS: dict[str, tuple[Any, Callable[[Any], Entry]]] = {
+    "serl_interfaces/msg/Transition": (Transition, record_from_msg),
+    "serl_interfaces/msg/Relabel": (RelabelMessage, relabel_from_msg),
+}
 _FIELD = re.compile(r"(?m)^\s*(?:(?P<package>\w+)/)?(?P<name>[A-Z]\w*)(?:\[[^\]]*\])?\s+\w+")
 
 
 @cache
-def schema_text() -> bytes:
-    """Definitions of Transition and of every type it is made of, as rosbag2 writes them."""
-    texts = {TYPE: _definition(TYPE)}
-    waiting = [TYPE]
+def schema_text(kind: str) -> bytes:
+    """Definitions of a message and of every type it is made of, as rosbag2 writes them."""
+    texts = {kind: _definition(kind)}
+    waiting = [kind]
     while waiting:
-        kind = waiting.pop(0)
-        for match in _FIELD.finditer(texts[kind]):
-            package = match["package"] or kind.split("/")[0]
+        current = waiting.pop(0)
+        for match in _FIELD.finditer(texts[current]):
+            package = match["package"] or current.split("/")[0]
             found = f"{package}/msg/{match['name']}"
             if found not in texts:
                 texts[found] = _definition(found)
                 waiting.append(found)
-    parts = [texts.pop(TYPE)]
-    for kind, text in texts.items():
-        parts.append(f"{'=' * 80}\nMSG: {kind.replace('/msg/', '/')}\n{text}")
+    parts = [texts.pop(kind)]
+    for name, text in texts.items():
+        parts.append(f"{'=' * 80}\nMSG: {name.replace('/msg/', '/')}\n{text}")
     return "\n".join(parts).encode()
 
 
@@ -54,40 +74,61 @@ def _definition(kind: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def write_episode(path: Path, records: Sequence[Record]) -> None:
-    """Writes the records of one episode; sealed and on disk when this returns."""
+def encode_episode(episode: Episode, compression: str = "zstd") -> bytes:
+    """The MCAP file of one episode: its entries in order, and metadata `episode`.
+
+    The metadata say `actor_id`, `session`, `part`, `complete` ("true" or "false") with the
+    `reason`, the sequence numbers that were `refused` ("12,15"), and `next_seq`: every number
+    below it is accounted for by this file or an earlier one.
+    """
     buffer = io.BytesIO()
-    writer = Writer(buffer)
+    writer = Writer(buffer, compression=COMPRESSIONS[compression])
     writer.start(profile="ros2", library="serl_learner")
-    schema = writer.register_schema(TYPE, "ros2msg", schema_text())
-    channel = writer.register_channel(TOPIC, "cdr", schema, {"offered_qos_profiles": ""})
-    for record in records:
+    channels: dict[type, int] = {}
+    for entry in episode.entries:
+        kind = type(entry)
+        if kind not in channels:
+            channels[kind] = _register(writer, *_KINDS[kind])
+        message = record_to_msg(entry) if isinstance(entry, Record) else relabel_to_msg(entry)
         writer.add_message(
-            channel,
-            log_time=record.stamp_ns,
-            publish_time=record.stamp_ns,
-            data=serialize_message(record_to_msg(record)),
-            sequence=record.seq % 2**32,
+            channels[kind],
+            log_time=entry.stamp_ns,
+            publish_time=entry.stamp_ns,
+            data=serialize_message(message),
+            sequence=entry.seq % 2**32,
         )
+    writer.add_metadata(METADATA, _metadata(episode))
     writer.finish()
-    write_file(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
-def read_episode(path: Path) -> list[Record]:
-    """The records of one episode in the order in which they were written.
+def _register(writer: Writer, topic: str, kind: str) -> int:
+    schema = writer.register_schema(kind, "ros2msg", schema_text(kind))
+    return int(writer.register_channel(topic, "cdr", schema, {"offered_qos_profiles": ""}))
+
+
+def _metadata(episode: Episode) -> dict[str, str]:
+    return {
+        "actor_id": episode.actor_id,
+        "session": episode.session.hex(),
+        "part": str(episode.part),
+        "complete": "true" if episode.complete else "false",
+        "reason": episode.reason,
+        "refused": ",".join(map(str, episode.refused)),
+        "next_seq": str(episode.next_seq),
+    }
+
+
+def read_episode(path: Path) -> Episode:
+    """The episode of a file; one without our metadata ends with its last record.
 
     Raises:
       EpisodeError: the file is damaged, unfinished, empty or holds something else; names it.
     """
-    records = []
     try:
         with open(path, "rb") as stream:
-            reader = make_reader(stream, validate_crcs=True)
-            for schema, _, message in reader.iter_messages(log_time_order=False):
-                name = schema.name if schema else None
-                if name != TYPE:
-                    raise EpisodeError(f"{path} holds messages of type {name}, expected {TYPE}")
-                records.append(record_from_msg(deserialize_message(message.data, Transition)))
+            entries, metadata = _read(path, io.BytesIO(stream.read()))
+            episode = _episode(entries, metadata)
     except MalformedMessage as error:
         raise EpisodeError(f"{path}: {error}") from error
     except EpisodeError:
@@ -95,6 +136,38 @@ def read_episode(path: Path) -> list[Record]:
     except Exception as error:  # mcap lets struct, zstd and other errors through on bad bytes
         kind = "damaged" if isinstance(error, McapError) else f"damaged ({type(error).__name__})"
         raise EpisodeError(f"{path} is {kind} or unfinished: {error}") from error
-    if not records:
+    if episode is None:
         raise EpisodeError(f"{path} holds no record")
-    return records
+    return episode
+
+
+def _read(path: Path, stream: io.BytesIO) -> tuple[list[Entry], dict[str, str]]:
+    entries = []
+    reader = make_reader(stream, validate_crcs=True)
+    for schema, _, message in reader.iter_messages(log_time_order=False):
+        name = schema.name if schema else None
+        if name not in _READERS:
+            raise EpisodeError(f"{path} holds messages of type {name}, expected {[*_READERS]}")
+        kind, convert = _READERS[name]
+        entries.append(convert(deserialize_message(message.data, kind)))
+    found = {m.name: dict(m.metadata) for m in reader.iter_metadata()}
+    return entries, found.get(METADATA, {})
+
+
+def _episode(entries: list[Entry], metadata: dict[str, str]) -> Episode | None:
+    refused = tuple(int(n) for n in metadata.get("refused", "").split(",") if n)
+    if not entries and not refused:
+        return None
+    if not metadata:
+        end = entries[-1]
+        broken = isinstance(end, Record) and not end.last
+        return stretch(end.actor_id, end.session, entries, reason="unknown" if broken else "")
+    return Episode(
+        actor_id=metadata["actor_id"],
+        session=bytes.fromhex(metadata["session"]),
+        entries=tuple(entries),
+        refused=refused,
+        part=int(metadata["part"]),
+        reason=metadata["reason"],
+        next_seq=int(metadata["next_seq"]),
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import flax.struct
@@ -76,24 +77,7 @@ class SACAgent(flax.struct.PyTreeNode):
         cls, key: jax.Array, spec: ObservationSpec, action_dim: int, config: SACConfig
     ) -> SACAgent:
         """A fresh agent for observations of `spec` and actions [action_dim] in [-1, 1]."""
-        key, actor_key, critic_key, temperature_key = jax.random.split(key, 4)
-        state = jnp.zeros((1, state_size(spec)), jnp.float32)
-        action = jnp.zeros((1, action_dim), jnp.float32)
-        actor = policy_network(action_dim, config).init(actor_key, state)["params"]
-        critic = init_ensemble(_critic(config), critic_key, config.critics, state, action)
-        temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
-        return cls(
-            key=key,
-            actor=actor,
-            critic=critic,
-            target_critic=jax.tree.map(jnp.copy, critic),
-            temperature=temperature,
-            actor_optimizer=_adam(config.learning_rate).init(actor),
-            critic_optimizer=_adam(config.learning_rate).init(critic),
-            temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
-            action_dim=action_dim,
-            config=config,
-        )
+        return _create(key, state_size(spec), action_dim, config)
 
     def temperature_value(self) -> jax.Array:
         """Entropy weight, scalar > 0."""
@@ -176,6 +160,29 @@ class SACAgent(flax.struct.PyTreeNode):
     def _sample(self, params: Any, state: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         network = policy_network(self.action_dim, self.config)
         return tanh_gaussian.sample(key, *network.apply({"params": params}, state))
+
+
+@partial(jax.jit, static_argnames=("state_dim", "action_dim", "config"))
+def _create(key: jax.Array, state_dim: int, action_dim: int, config: SACConfig) -> SACAgent:
+    """One program: compiled op by op, a fresh agent takes longer than its update."""
+    key, actor_key, critic_key, temperature_key = jax.random.split(key, 4)
+    state = jnp.zeros((1, state_dim), jnp.float32)
+    action = jnp.zeros((1, action_dim), jnp.float32)
+    actor = policy_network(action_dim, config).init(actor_key, state)["params"]
+    critic = init_ensemble(_critic(config), critic_key, config.critics, state, action)
+    temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
+    return SACAgent(
+        key=key,
+        actor=actor,
+        critic=critic,
+        target_critic=jax.tree.map(jnp.copy, critic),
+        temperature=temperature,
+        actor_optimizer=_adam(config.learning_rate).init(actor),
+        critic_optimizer=_adam(config.learning_rate).init(critic),
+        temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
+        action_dim=action_dim,
+        config=config,
+    )
 
 
 def policy_network(action_dim: int, config: SACConfig) -> GaussianPolicy:

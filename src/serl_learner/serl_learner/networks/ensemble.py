@@ -17,7 +17,12 @@ Members = tuple[Any, ...]
 
 def init_ensemble(network: nn.Module, key: jax.Array, size: int, *inputs: jax.Array) -> Members:
     """Parameters of `size` members; every member has a head of its own (D7)."""
-    return tuple(network.init(k, *inputs)["params"] for k in jax.random.split(key, size))
+
+    def init(member_key: jax.Array) -> Any:
+        return network.init(member_key, *inputs)["params"]
+
+    stacked = jax.lax.map(init, jax.random.split(key, size))  # compiled once, not `size` times
+    return tuple(jax.tree.map(lambda leaf, i=i: leaf[i], stacked) for i in range(size))
 
 
 def apply_ensemble(network: nn.Module, members: Members, *inputs: jax.Array) -> jax.Array:

@@ -53,7 +53,7 @@ def learner(bench, directories):
     return bench.add(LearnerNode, parameters=SMALL | directories)
 
 
-def test_c15_says_what_it_waits_for_and_goes_on_by_itself(bench, learner):
+def test_case15_says_what_it_waits_for_and_goes_on_by_itself(bench, learner):
     statuses = []
     listener = bench.add(Node, "listener")
     listener.create_subscription(NodeStatus, "status", statuses.append, STATUS)
@@ -82,7 +82,7 @@ def test_records_in_acks_and_parameters_out(probe, learner, bench):
     assert np.all(np.abs(policy.mode(params, observation)) <= 1.0)
 
 
-def test_c14_ratio_is_measured_and_published(probe, learner, bench):
+def test_case14_ratio_is_measured_and_published(probe, learner, bench):
     probe.wait_for_learner()
     for _ in range(4):
         probe.play()
@@ -93,7 +93,9 @@ def test_c14_ratio_is_measured_and_published(probe, learner, bench):
     assert {"critic_loss", "q", "temperature", "entropy", "updates_per_s"} <= values.keys()
 
 
-def test_c11_malformed_records_are_refused_and_counted_and_the_learner_lives(probe, learner, bench):
+def test_case11_malformed_records_are_refused_and_counted_and_the_learner_lives(
+    probe, learner, bench
+):
     probe.wait_for_learner()
     records = probe.episode()
     messages = [record_to_msg(record) for record in records]

@@ -3,86 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import pytest
-from toy import SMALL, record, same
+from session_files import CONFIG, episode, send, train
+from toy import record, same
 
-from serl_learner.episodes import EpisodeError, EpisodeStore
-from serl_learner.learner import LearnerConfig
+from serl_learner.episode_store import EpisodeStore
+from serl_learner.episodes import EpisodeError, stretch
 from serl_learner.learner_session import UNLIMITED, LearnerSession, SessionConfig
 from serl_learner.params_codec import read_params
 from serl_learner.types import Source
-
-CONFIG = LearnerConfig(
-    agent=SMALL,
-    batch_size=8,
-    utd_ratio=2,
-    training_starts=4,
-    max_lag=3,
-    replay_bytes=2**16,
-    prior_bytes=2**14,
-)
-
-
-class Files:
-    """Episodes in memory, in place of files."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def write(self, path, records):
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-        self.kept[path] = list(records)
-
-    def read(self, path):
-        return self.kept[path]
-
-    def lengths(self, directory):
-        return {p.name: len(r) for p, r in self.kept.items() if p.parent == directory}
-
-
-@pytest.fixture
-def files():
-    return Files()
-
-
-@pytest.fixture
-def make(tmp_path, files):
-    """Makes a session over the same directories, as a restart does."""
-
-    def make(**fields):
-        store = EpisodeStore(tmp_path / "demos", tmp_path / "log", files.read, files.write)
-        config = SessionConfig(action_dim=2, publish_every=2, **fields)
-        session = LearnerSession(CONFIG, config, store, tmp_path / "checkpoints")
-        session.restore()
-        return session
-
-    return make
-
-
-def episode(number, first_seq, length=5, **fields):
-    """Records of an episode of `length` steps and the last one."""
-    common = {"episode": number, **fields}
-    success = common.pop("success", False)
-    steps = [record(i, seq=first_seq + i, **common) for i in range(length)]
-    end = {"seq": first_seq + length, "action": None, "last": True, "success": success}
-    return [*steps, record(length, **(common | end))]
-
-
-def send(session, records):
-    for r in records:
-        session.receive(r)
-    return session.acknowledgements()[0]
-
-
-def train(session):
-    """Does all blocks that are due."""
-    while session.compiling:
-        time.sleep(0.01)
-    while session.work():
-        pass
 
 
 def test_nobody_yet(make):
@@ -95,10 +25,10 @@ def test_ack_means_sealed(make, files, tmp_path):
     records = episode(0, 0)
     ack = send(session, records[:-1])
     assert (ack.received_seq, ack.next_seq) == (5, 0)
-    assert files.lengths(tmp_path / "log") == {}
+    assert files.in_log(tmp_path / "log") == {}
     ack = send(session, records[-1:])
     assert (ack.received_seq, ack.next_seq) == (6, 6)
-    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 6}
+    assert files.in_log(tmp_path / "log") == {"n000001-73737373-000000.mcap": 6}
 
 
 def test_duplicates_and_gaps_change_nothing(make):
@@ -113,7 +43,7 @@ def test_duplicates_and_gaps_change_nothing(make):
     assert session.learner.online_steps == 5
 
 
-def test_c11_refused_record_is_counted_and_the_session_goes_on(make):
+def test_case11_refused_record_is_counted_and_the_session_goes_on(make):
     session = make()
     records = episode(0, 0)
     records[2] = dataclasses.replace(records[2], action=records[2].action + 2.0)
@@ -135,7 +65,7 @@ def test_message_that_cannot_be_decoded_uses_up_its_number(make):
 def test_first_record_that_is_refused_fixes_no_layout(make):
     session = make()
     session.receive(record(0, reward=float("nan")))
-    assert session.spec is None
+    assert session.trainer.spec is None
     assert send(session, episode(0, 1)).next_seq == 7
 
 
@@ -148,25 +78,26 @@ def test_demonstrations_are_learned_from_only_if_they_succeed(make, files, tmp_p
     assert send(session, succeeded).demonstrations == 1
     assert session.learner.prior_transitions == 5
     assert session.learner.online_steps == 0
-    assert list(files.lengths(tmp_path / "demos")) == ["73737373-000001.mcap"]
-    assert list(files.lengths(tmp_path / "log")) == ["73737373-000000.mcap"]
+    assert list(files.in_log(tmp_path / "demos")) == ["n000002-73737373-000001.mcap"]
+    assert list(files.in_log(tmp_path / "log")) == ["n000001-73737373-000000.mcap"]
 
 
 def test_evaluation_is_logged_and_not_learned_from(make, files, tmp_path):
     session = make()
     assert send(session, episode(0, 0, source=Source.EVAL)).next_seq == 6
     assert session.learner.online_steps == 0
-    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 6}
+    assert files.in_log(tmp_path / "log") == {"n000001-73737373-000000.mcap": 6}
 
 
-def test_c06_new_session_of_an_actor_closes_the_old_one(make, files, tmp_path):
+def test_case06_new_session_of_an_actor_closes_the_old_one(make, files):
     session = make()
-    send(session, episode(0, 0)[:3])
+    records = episode(0, 0)[:3]
+    send(session, records)
     ack = send(session, episode(0, 0, session=b"t" * 16))
     assert (ack.session, ack.next_seq) == (b"t" * 16, 6)
-    (old,) = [r for p, r in files.kept.items() if p.name.startswith("7373")]
-    assert len(old) == 3
-    assert (old[-1].last, old[-1].aborted, old[-1].action) == (True, True, None)
+    (old,) = [e for e in files.kept.values() if e.session == b"s" * 16]
+    assert all(a is b for a, b in zip(old.entries, records, strict=True))  # as received
+    assert (old.complete, old.reason) == (False, "the actor began a new session")
 
 
 def test_missing_last_record_does_not_join_two_episodes(make, files, tmp_path):
@@ -174,7 +105,7 @@ def test_missing_last_record_does_not_join_two_episodes(make, files, tmp_path):
     ack = send(session, [*episode(0, 0)[:3], *episode(1, 3)[:2]])
     assert (ack.next_seq, ack.received_seq) == (3, 5)
     assert session.learner.online_steps == 2 + 1
-    assert files.lengths(tmp_path / "log") == {"73737373-000000.mcap": 3}
+    assert files.in_log(tmp_path / "log") == {"n000001-73737373-000000.mcap": 3}
 
 
 def test_sealed_episode_is_not_written_over(make, files):
@@ -186,7 +117,7 @@ def test_sealed_episode_is_not_written_over(make, files):
     assert "episode 0 is sealed, the next one is 1" in session.last_rejection
 
 
-def test_c14_credit_keeps_the_ratio_exact(make):
+def test_case14_credit_keeps_the_ratio_exact(make):
     """However greedy the actor: 2 critic updates for every step after the first 4."""
     session = make()
     seq = number = 0
@@ -260,7 +191,7 @@ def test_restart_goes_on_from_the_files(make):
     assert after.learner.online_steps == 10
     assert same(after.learner.agent, before.learner.agent)
     assert same(after.learner.prior, before.learner.prior)
-    assert after.take_unpublished().version == before.published.version + 1
+    assert after.take_unpublished().version == before.trainer.published.version + 1
     send(after, episode(3, 18))
     train(after)
     assert after.learner.updates == 2 * (15 - 4)
@@ -273,12 +204,13 @@ def test_demonstrations_alone_start_a_learner(make):
     assert after.take_unpublished().version == 1
 
 
-def test_c08_demonstration_of_another_layout_is_refused(make, files, tmp_path):
+def test_case08_demonstration_of_another_layout_is_refused(make, files, tmp_path):
     send(make(), episode(0, 0, source=Source.DEMO, success=True))
     other = episode(1, 6, source=Source.DEMO, success=True)
     for r in other:
         r.observation["state/c"] = r.observation.pop("state/a")
-    files.write(tmp_path / "demos" / "zz.mcap", other)
+    stray = stretch("actor", other[0].session, other)
+    files.write(tmp_path / "demos" / "n000009-zz.mcap", files.encode(stray))
     with pytest.raises(EpisodeError, match=r"zz.mcap.*'state/a' is missing"):
         make()
 

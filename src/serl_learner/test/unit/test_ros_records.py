@@ -91,14 +91,14 @@ NAN = array.array("f", [0.0, float("nan")])
         ({"extras": [tensor_to_msg("q", np.full(1, np.nan))]}, "'q' holds nan"),
     ],
 )
-def test_c11_malformed_record_is_refused_with_value_and_limit(fields, says):
+def test_case11_malformed_record_is_refused_with_value_and_limit(fields, says):
     bad = message(**fields)
     with pytest.raises(MalformedMessage, match=says) as caught:
         record_from_msg(bad)
     assert f"record {bad.seq}" in str(caught.value)
 
 
-def test_c11_malformed_observation_is_refused():
+def test_case11_malformed_observation_is_refused():
     bad = message()
     bad.observation.tensors[0].data = bad.observation.tensors[0].data[:-1]
     with pytest.raises(MalformedMessage, match="'image/wrist': 47 bytes, expected 48"):
@@ -122,7 +122,7 @@ def test_relabel_round_trip_over_the_wire():
         ({"actor_id": "a" * 200}, "200 letters, limit 128"),
     ],
 )
-def test_c11_malformed_relabel_is_refused_with_value_and_limit(fields, says):
+def test_case11_malformed_relabel_is_refused_with_value_and_limit(fields, says):
     bad = relabel_to_msg(RELABEL)
     for name, value in fields.items():
         setattr(bad, name, value)

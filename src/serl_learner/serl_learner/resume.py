@@ -1,0 +1,101 @@
+"""Goes on from the files: agent from a checkpoint, replay and sessions from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from serl_learner import checkpoint
+from serl_learner.actor_sessions import ActorSessions
+from serl_learner.checkpoint import DamagedCheckpoint
+from serl_learner.episode_store import EpisodeStore
+from serl_learner.episodes import Episode, check_episode
+from serl_learner.learner import agent_shapes
+from serl_learner.log_retention import LogRetention, Retired
+from serl_learner.trainer import Trainer
+from serl_learner.types import spec_of
+
+
+def restore_agent(
+    trainer: Trainer, directory: Path, store: EpisodeStore, say: Callable[[str], None]
+) -> dict[str, int]:
+    """Starts the trainer from the newest checkpoint that is sound, if there is any.
+
+    A damaged one is set aside, and `say` is told.
+
+    Returns:
+      The log position that it was saved at: `next_seq` by session.
+
+    Raises:
+      CheckpointError: the newest one is of another layout.
+    """
+    for path in checkpoint.candidates(directory):
+        try:
+            return _load(trainer, path, store)
+        except DamagedCheckpoint as error:
+            aside = checkpoint.set_aside(path)
+            say(f"{error}; set aside as {aside.name}, going on from the one before")
+    return {}
+
+
+def _load(trainer: Trainer, path: Path, store: EpisodeStore) -> dict[str, int]:
+    about = checkpoint.read_about(path)
+    spec, dim = checkpoint.spec_in(about), trainer.session.action_dim
+    checkpoint.check_layout(path, about, spec, dim)
+    agent = checkpoint.load_agent(path, agent_shapes(trainer.config, spec, dim))
+    saved = about["counters"]
+    trainer.counted.blocks = saved["blocks"]
+    if not store.keeps_log:  # or else that knows better what was received
+        trainer.counted.online_steps = saved["online_steps"]
+        if not store.keeps_demonstrations:
+            trainer.counted.demonstrations = saved["demonstrations"]
+    trainer.start(spec, agent)
+    trainer.notice(saved["version"])
+    return dict(about["log"])
+
+
+def restore_retired(retired: Retired, actors: ActorSessions, trainer: Trainer) -> None:
+    """Counts what files held that are gone; before all others."""
+    trainer.counted.online_steps = retired.online
+    trainer.counted.demonstrations = retired.demonstrations
+    for end, next_episode in retired.ends():
+        actors.restore(end)
+        actors.find(end.actor_id, end.session).next_episode = next_episode
+
+
+def restore_log(
+    store: EpisodeStore,
+    actors: ActorSessions,
+    retention: LogRetention | None,
+    trainer: Trainer | None,
+    positions: Mapping[str, int],
+) -> None:
+    """Takes in all files that are kept; without a trainer only how far the sessions are.
+
+    Up to `positions` the checkpoint knows them; the trainer takes the rest as it came.
+
+    Raises:
+      EpisodeError: a file is damaged, or of another layout than the rest; names it.
+    """
+    for path, episode in store.episodes():
+        if trainer is not None:
+            _check(trainer, path, episode)
+        actors.restore(episode)
+        if retention is not None and path.parent == store.log:
+            retention.note(path, episode)
+        if trainer is not None and trainer.learner is not None:
+            position = positions.get(episode.session.hex(), 0)
+            trainer.relearn(episode, trained_on=episode.next_seq <= position)
+    if retention is not None and trainer is not None and trainer.learner is not None:
+        trainer.learner.count_forgotten(retention.retired.prior, retention.retired.online)
+
+
+def _check(trainer: Trainer, path: Path, episode: Episode) -> None:
+    """Starts the trainer with the first layout; EpisodeError if this one is another."""
+    records = episode.records
+    if not records:
+        return
+    spec = trainer.spec or spec_of(records[0].observation)
+    dim, rewards = trainer.session.action_dim, trainer.config.agent.target_range
+    check_episode(path, episode, spec, dim, rewards)
+    trainer.start(spec)

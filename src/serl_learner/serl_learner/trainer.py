@@ -1,0 +1,220 @@
+"""What trains while records come in: the learner, its backlog, and the versions it gives out."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from serl_learner.agents.sac import SACAgent
+from serl_learner.episodes import Episode, is_demonstration
+from serl_learner.learner import Learner, LearnerConfig
+from serl_learner.params_codec import EncodedParams
+from serl_learner.policy import Policy
+from serl_learner.published_params import PublishedParams
+from serl_learner.types import Entry, ObservationSpec, Record, Source
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """What a run adds to the learner's own configuration.
+
+    Attributes:
+      action_dim: size of the actions.
+      seed: of the agent's initial parameters and of its sampling.
+      training: false: records are kept, but no update is done.
+      publish_every: blocks between two versions of the policy.
+    """
+
+    action_dim: int = 6
+    seed: int = 0
+    training: bool = True
+    publish_every: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("action_dim", "publish_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} {getattr(self, name)} is below 1")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Something for the learner to take; at most so many online steps and demonstrations."""
+
+    do: Callable[[], object]
+    steps: int = 0
+    demonstrations: int = 0
+
+
+@dataclass
+class Counters:
+    """What was counted before the records that a trainer takes."""
+
+    blocks: int = 0
+    online_steps: int = 0
+    demonstrations: int = 0
+
+
+class Trainer:
+    """The learner of one observation layout, once that is known; compiled in its own thread.
+
+    After a restart the log may hold more than the checkpoint had been trained on. That is the
+    backlog: it is taken as it was the first time, with every block that is due done before the
+    next record, and what comes meanwhile waits behind it.
+    """
+
+    def __init__(self, config: LearnerConfig, session: SessionConfig) -> None:
+        self.config = config
+        self.session = session
+        self.spec: ObservationSpec | None = None
+        self.learner: Learner | None = None
+        self.published: PublishedParams | None = None
+        self.metrics: dict[str, float] = {}
+        self.counted = Counters()
+        self._backlog: deque[_Job] = deque()
+        self._unpublished: EncodedParams | None = None
+        self._published_block = 0
+        self._compilation: threading.Thread | None = None
+
+    def start(self, spec: ObservationSpec, agent: SACAgent | None = None) -> None:
+        """Fixes the layout, if it is not fixed; goes on with `agent`, if there is one."""
+        if self.spec is not None:
+            return
+        self.spec = spec
+        dim = self.session.action_dim
+        learner = Learner(self.config, spec, dim, self.session.seed, agent)
+        learner.blocks = self._published_block = self.counted.blocks
+        learner.online_steps = self.counted.online_steps
+        learner.demonstrations = self.counted.demonstrations
+        self.learner = learner
+        self.published = PublishedParams(Policy(spec, dim, self.config.agent).layout_hash)
+        if self.session.training:
+            self._compilation = threading.Thread(target=learner.compile, daemon=True)
+            self._compilation.start()
+
+    # What it learns from
+
+    def offer(self, entry: Entry) -> None:
+        """Takes an entry that just came in. Raises RejectedRecord."""
+        assert self.learner is not None
+        self._take(self._job(self.learner, entry))
+
+    def learn(self, episode: Episode) -> None:
+        """Takes a whole demonstration."""
+        for job in self._jobs(episode):
+            self._take(job)
+
+    def break_off(self, session: bytes) -> None:
+        """Nothing follows on the newest record of this session."""
+        if self.learner is not None:
+            self._take(_Job(partial(self.learner.break_off, session)))
+
+    def relearn(self, episode: Episode, trained_on: bool) -> None:
+        """Takes a file of the log after a restart.
+
+        `trained_on` says that the checkpoint knows it already; of others, what comes after the
+        next block that is due goes into the backlog.
+        """
+        assert self.learner is not None
+        for job in self._jobs(episode):
+            if not self._backlog and (trained_on or not self._block_due):
+                job.do()
+            else:
+                self._backlog.append(job)
+        for record in episode.records:
+            self.notice(record.policy_version)
+
+    def notice(self, version: int) -> None:
+        """An actor uses this version of the policy."""
+        if self.published is not None:
+            self.published.notice(version)
+
+    def _jobs(self, episode: Episode) -> Iterator[_Job]:
+        """A demonstration that failed is not for training."""
+        assert self.learner is not None
+        demonstration = is_demonstration(episode)
+        for entry in episode.entries:
+            if demonstration or not isinstance(entry, Record) or entry.source != Source.DEMO:
+                yield self._job(self.learner, entry)
+        if not episode.complete:
+            yield _Job(partial(self.learner.break_off, episode.session))
+
+    def _job(self, learner: Learner, entry: Entry) -> _Job:
+        if not isinstance(entry, Record):
+            return _Job(partial(learner.relabel, entry))
+        demonstration = entry.source == Source.DEMO
+        return _Job(
+            partial(learner.add, entry),
+            steps=int(not demonstration and entry.source != Source.EVAL and not entry.last),
+            demonstrations=int(demonstration and entry.last and entry.success),
+        )
+
+    def _take(self, job: _Job) -> None:
+        if self._backlog:
+            self._backlog.append(job)
+        else:
+            job.do()
+
+    # What it does and gives out
+
+    @property
+    def _block_due(self) -> bool:
+        due = self.learner is not None and self.learner.blocks_due > 0
+        return due and self.session.training
+
+    @property
+    def behind(self) -> bool:
+        """There is a backlog: the log holds more than what was trained on."""
+        return bool(self._backlog)
+
+    @property
+    def demonstrations(self) -> int:
+        """Successful ones that it has, the backlog among it."""
+        held = self.learner.demonstrations if self.learner else 0
+        return held + sum(job.demonstrations for job in self._backlog)
+
+    @property
+    def compiling(self) -> bool:
+        """Agent or update are being compiled: no block is done yet."""
+        if self.spec is None:
+            return False
+        return self.learner is None or bool(self._compilation and self._compilation.is_alive())
+
+    def work(self) -> bool:
+        """Does the block that is due, if one is; whether there was."""
+        if self.learner is None or not self.session.training or self.compiling:
+            return False
+        while self._backlog and self.learner.blocks_due < 1:
+            self._backlog.popleft().do()
+        metrics = self.learner.work()
+        if metrics is None:
+            return False
+        self.metrics = metrics
+        if self.learner.blocks - self._published_block >= self.session.publish_every:
+            self.publish()
+        return True
+
+    def free_steps(self) -> int:
+        """Online steps that actors may make on top of those that arrived.
+
+        They never exceed what the learner allows; and if none is free, blocks are due, so it
+        never stops for good.
+        """
+        if self.learner is None:
+            return self.config.training_starts + self.config.max_lag
+        waiting = sum(job.steps for job in self._backlog)
+        return max(0, self.learner.allowed_steps() - self.learner.online_steps - waiting)
+
+    def publish(self) -> None:
+        """Makes the next version of the policy, if there is a learner."""
+        if self.learner is not None and self.published is not None:
+            params = self.learner.policy_params()
+            self._unpublished = self.published.publish(params, self.learner.updates)
+            self._published_block = self.learner.blocks
+
+    def take_unpublished(self) -> EncodedParams | None:
+        """Parameters to publish now; each version once."""
+        encoded, self._unpublished = self._unpublished, None
+        return encoded

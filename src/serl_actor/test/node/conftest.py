@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -14,7 +16,7 @@ from rclpy.parameter import Parameter
 
 from serl_actor.actor_node import ActorNode
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Longest wait for a condition [s]; on an idle machine all come within a few."""
 
 SHORT = {
@@ -78,12 +80,12 @@ class Bench:
     def learner(self, **kwargs) -> FakeLearner:
         return self.add(FakeLearner, **kwargs)
 
-    def wait(self, condition, what: str, learner: FakeLearner | None = None):
+    def wait(self, condition, what: str, learner: FakeLearner | None = None, deadline=DEADLINE):
         """Spins until `condition()` is true and returns its value; else shows what was said."""
-        deadline = time.monotonic() + DEADLINE
+        give_up = time.monotonic() + deadline
         while not (value := condition()):
             said = [] if learner is None else learner.statuses[-3:]
-            assert time.monotonic() < deadline, f"waited {DEADLINE} s for {what}; {said}"
+            assert time.monotonic() < give_up, f"waited {deadline} s for {what}; {said}"
             self._spin()
         return value
 
@@ -109,3 +111,24 @@ def bench(domain):
     made = Bench(domain)
     yield made
     made.close()
+
+
+@pytest.fixture
+def start(domain):
+    """Starts an actor process; what still runs at the end is killed."""
+    running: list[subprocess.Popen[str]] = []
+
+    def run(**parameters: object) -> subprocess.Popen[str]:
+        values = {**SHORT, **{name.replace("__", "."): v for name, v in parameters.items()}}
+        command = [sys.executable, "-m", "serl_actor.actor_node", "--ros-args"]
+        for name, value in values.items():
+            command += ["-p", f"{name}:={value}"]
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "JAX_PLATFORMS": "cpu"}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()

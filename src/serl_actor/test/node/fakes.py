@@ -35,13 +35,14 @@ from serl_interfaces.msg import (
     Transition,
     TransitionAck,
 )
-from serl_interfaces.srv import GetPolicyParams, ResetScene
+from serl_interfaces.msg import Relabel as RelabelMessage
+from serl_interfaces.srv import GetPolicyParams, ResetScene, SaveCheckpoint
 from serl_learner.agents.sac import SACConfig
 from serl_learner.params_codec import encode
 from serl_learner.policy import Policy
 from serl_learner.ros_params import params_to_msg
-from serl_learner.ros_records import record_from_msg
-from serl_learner.types import Record, Source
+from serl_learner.ros_records import record_from_msg, relabel_from_msg
+from serl_learner.types import Entry, Record, Relabel, Source
 
 FRAME = "fr3_link0"
 PERIOD_NS = 100_000_000
@@ -158,13 +159,28 @@ class Ear(Node):
 
 
 class FakeLearner(Ear):
-    """Takes records in order, acks them, and serves an untrained policy; hears what is said."""
+    """Takes entries in order, acks them, and serves an untrained policy; hears what is said.
 
-    def __init__(self, credit: int = 10**6, damaged: bool = False, held: int = 0, **kwargs) -> None:
+    `records` are those of all sessions as they were taken; `refusals`: so many requests to save
+    are refused; `durable`: what is received counts as on disk.
+    """
+
+    def __init__(
+        self,
+        credit: int = 10**6,
+        damaged: bool = False,
+        held: int = 0,
+        refusals: int = 0,
+        durable: bool = True,
+        **kwargs,
+    ) -> None:
         super().__init__("learner", **kwargs)
-        self.credit, self.held = credit, held
+        self.credit, self.held, self.refusals, self.durable = credit, held, refusals, durable
         self.records: list[Record] = []
-        self.fetches = 0
+        self.sessions: dict[bytes, list[Entry]] = {}
+        self.saves: list[int] = []
+        self.fetches = self.duplicates = 0
+        self._speaker: Entry | None = None
         spec = dict.fromkeys(KEYS, ((6,), "float32"))
         policy = Policy(spec, 6, SACConfig(hidden=(8,)))
         self._params = params_to_msg(encode(policy.template, 1, 0, policy.layout_hash))
@@ -174,30 +190,56 @@ class FakeLearner(Ear):
         self._acks = self.create_publisher(TransitionAck, "transitions/ack", ACK)
         self._publisher = self.create_publisher(PolicyParams, "policy_params", PARAMS)
         self._publisher.publish(published)
-        self.create_subscription(Transition, "transitions", self._on_transition, TRANSITIONS)
+        self.create_subscription(
+            Transition, "transitions", lambda m: self._take(record_from_msg(m)), TRANSITIONS
+        )
+        self.create_subscription(
+            RelabelMessage,
+            "transitions/relabel",
+            lambda m: self._take(relabel_from_msg(m)),
+            TRANSITIONS,
+        )
         self.create_service(GetPolicyParams, "get_policy_params", self._on_fetch)
+        self.create_service(SaveCheckpoint, "save_checkpoint", self._on_save)
         self.create_timer(0.2, self.ack)
         self.ack()
 
     def of(self, source: Source) -> list[Record]:
         return [record for record in self.records if record.source is source]
 
+    def relabels(self) -> list[Relabel]:
+        return [e for entries in self.sessions.values() for e in entries if isinstance(e, Relabel)]
+
     def ack(self) -> None:
         message = TransitionAck(demonstrations=self.held, credit=self.credit)
-        if self.records:
-            message.actor_id = self.records[0].actor_id
-            message.session = np.frombuffer(self.records[0].session, np.uint8)
-            message.received_seq = message.next_seq = len(self.records)
+        if self._speaker is not None:
+            message.actor_id = self._speaker.actor_id
+            message.session = np.frombuffer(self._speaker.session, np.uint8)
+            message.received_seq = len(self.sessions[self._speaker.session])
+            message.next_seq = message.received_seq if self.durable else 0
         self._acks.publish(message)
 
-    def _on_transition(self, message: Transition) -> None:
-        record = record_from_msg(message)
-        if record.seq == len(self.records):
-            self.records.append(record)
-            self.held += record.last and record.success and record.source is Source.DEMO
+    def _take(self, entry: Entry) -> None:
+        self._speaker = entry
+        taken = self.sessions.setdefault(entry.session, [])
+        self.duplicates += entry.seq < len(taken)
+        if entry.seq == len(taken):
+            taken.append(entry)
+            if isinstance(entry, Record):
+                self.records.append(entry)
+                self.held += entry.last and entry.success and entry.source is Source.DEMO
         self.ack()
 
     def _on_fetch(self, request, response):
         self.fetches += 1
         response.available, response.params = True, self._params
+        return response
+
+    def _on_save(self, request, response):
+        if self.refusals > 0:
+            self.refusals -= 1
+            response.message = f"version {request.policy_version} is not kept"
+            return response
+        self.saves.append(int(request.policy_version))
+        response.success = True
         return response

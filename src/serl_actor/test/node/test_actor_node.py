@@ -111,15 +111,6 @@ def test_case_14_without_credit_the_actor_waits_for_it(bench):
     bench.wait_phase(learner, "done")
 
 
-def test_damaged_parameters_are_fetched_again(bench):
-    learner = bench.learner(damaged=True)
-    bench.sim()
-    bench.actor()
-    bench.wait_phase(learner, "done")
-    assert learner.fetches == 1
-    bench.wait(lambda: learner.metrics.get("actor/refused_params") == 1, "the count")
-
-
 def test_observations_are_published_to_who_listens(bench):
     seen = []
     learner = bench.learner()

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
-from conftest import SHORT
 from fakes import Ear
 from rclpy.action import ActionClient
 
 from serl_interfaces.action import Evaluate
-
-
-@pytest.fixture
-def start(domain):
-    """Starts an actor process; what still runs at the end is killed."""
-    running: list[subprocess.Popen[str]] = []
-
-    def run(**parameters: object) -> subprocess.Popen[str]:
-        values = {**SHORT, **{name.replace("__", "."): v for name, v in parameters.items()}}
-        command = [sys.executable, "-m", "serl_actor.actor_node", "--ros-args"]
-        for name, value in values.items():
-            command += ["-p", f"{name}:={value}"]
-        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "JAX_PLATFORMS": "cpu"}
-        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        running.append(process)
-        return process
-
-    yield run
-    for process in running:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -118,7 +118,7 @@ def run_matrix(plan: Plan, kinds: Sequence[str], kills: int, seed: int) -> Outco
         began=began,
         result=result,
         counters={
-            name: ending.progress.value(f"learner/{name}")
+            name: sightings.counter(name)
             for name in ("online_steps", "demonstrations", "rejected_records")
         },
         audit=audit(places.episodes(), journal, sightings.acknowledged()),

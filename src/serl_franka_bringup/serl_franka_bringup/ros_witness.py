@@ -13,14 +13,18 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-from serl_controllers.ros_qos import ACK
+from serl_controllers.ros_qos import ACK, METRICS
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.sightings import Sightings
 from serl_franka_bringup.supervisor import Death, Supervisor
-from serl_interfaces.msg import Transition, TransitionAck
+from serl_interfaces.msg import Metrics, Transition, TransitionAck
 
 # A reader that the actor does not wait for: what the witness misses is only a time.
 LISTENING = QoSProfile(depth=512, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+LAST_COUNT = 10.0
+"""What the learner gets to tell its counters once more at the end [s]."""
 
 
 class Witness:
@@ -28,6 +32,7 @@ class Witness:
 
     def __init__(self, sightings: Sightings) -> None:
         self._sightings = sightings
+        self._counted = threading.Event()
 
     def begin(self, domain: int) -> None:
         """Joins the domain and listens from now on."""
@@ -38,6 +43,7 @@ class Witness:
         self._node = rclpy.create_node("witness", context=self._context)
         self._node.create_subscription(Transition, "transitions", self._on_record, LISTENING)
         self._node.create_subscription(TransitionAck, "transitions/ack", self._on_ack, ACK)
+        self._node.create_subscription(Metrics, "metrics", self._on_metrics, METRICS)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._spin, name="witness", daemon=True)
@@ -48,7 +54,9 @@ class Witness:
         return ""
 
     def end(self) -> None:
-        """Leaves the domain."""
+        """Waits for the learner's last counters and leaves the domain."""
+        self._counted.clear()
+        self._counted.wait(LAST_COUNT)
         self._executor.shutdown()
         self._thread.join()
         self._node.destroy_node()
@@ -75,3 +83,9 @@ class Witness:
             message.training,
             time.monotonic(),
         )
+
+    def _on_metrics(self, message: Metrics) -> None:
+        if message.node == "learner":
+            values = zip(message.names, message.values, strict=False)
+            self._sightings.add_counters({n.removeprefix("learner/"): v for n, v in values})
+            self._counted.set()

@@ -41,6 +41,7 @@ class Sightings:
         self._updates: list[tuple[float, int]] = []
         self._training = False
         self._withdrawn: list[str] = []
+        self._counters: dict[str, float] = {}
 
     def add_record(self, actor: str, session: str, seq: int, is_step: bool, now: float) -> None:
         """A record was sent, for the first time or again."""
@@ -76,6 +77,16 @@ class Sightings:
                 )
             known.received = received
             known.acknowledged = max(known.acknowledged, acknowledged)
+
+    def add_counters(self, values: Mapping[str, float]) -> None:
+        """Metrics of the learner."""
+        with self._lock:
+            self._counters.update(values)
+
+    def counter(self, name: str) -> float | None:
+        """A metric of the learner, as last heard; None: never."""
+        with self._lock:
+            return self._counters.get(name)
 
     def acknowledged(self) -> Mapping[str, int]:
         """By session: the highest number below which all was called durable."""

@@ -1,110 +1,15 @@
-"""The real processes of the graph, through the command line, in a ROS domain of their own.
-
-The task is the PCB one made tiny: a wide threshold, short episodes, small networks.
-"""
+"""The real processes of the graph, through the command line, in a ROS domain of their own."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import yaml
-
-PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
-DEADLINE = 180.0  # of anything that is waited for [s]
-NODES = {"sim", "expert", "actor", "learner", "metrics_writer"}
-
-
-def write_tiny_task(path: Path) -> Path:
-    content = yaml.safe_load(PCB.read_text())
-    content["task"].update(
-        threshold=[0.05, 0.05, 0.03, 0.5, 0.5, 0.5], episode_steps=40, demonstrations=1
-    )
-    content["learner"] = {
-        "utd_ratio": 1,
-        "batch_size": 16,
-        "training_starts": 20,
-        "publish_every": 2,
-        "agent": {"critics": 2, "hidden": [16, 16]},
-    }
-    content["actor"] = {"job": {"max_env_steps": 150, "evaluation_episodes": 2}}
-    path.write_text(yaml.safe_dump(content))
-    return path
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < end, f"waited {DEADLINE:.0f} s for {what}"
-        time.sleep(0.05)
-
-
-def node_processes(directory: Path) -> dict[str, int]:
-    """Process ids of the nodes whose parameter files lie in the directory, by node name."""
-    found = {}
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        for word in words:
-            if word.startswith(str(directory)) and "/params/" in word and "tied_exec" not in words:
-                found[Path(word).stem] = int(entry.parent.name)
-    return found
-
-
-@dataclass
-class Command:
-    """A `serl` command line that runs."""
-
-    process: subprocess.Popen
-    output: Path
-    directory: Path
-
-    def said(self, text: str) -> bool:
-        return text in self.output.read_text()
-
-    def wait_until_said(self, text: str) -> None:
-        wait_for(lambda: self.said(text) or self.process.poll() is not None, f"'{text}'")
-        assert self.said(text), self.output.read_text()
-
-    def end(self) -> int:
-        return self.process.wait(DEADLINE)
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Command]]:
-    started: list[Command] = []
-    environment = {k: v for k, v in os.environ.items() if k != "ROS_DOMAIN_ID"}
-
-    def start(*words: str) -> Command:
-        output = tmp_path / f"output{len(started)}.txt"
-        with output.open("w") as stream:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "serl_franka_bringup.cli", *words],
-                cwd=tmp_path,
-                env=environment,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        started.append(Command(process, output, tmp_path / "runs"))
-        return started[-1]
-
-    write_tiny_task(tmp_path / "tiny.yaml")
-    yield start
-    for command in started:
-        command.process.kill()
-        command.process.wait()
-    wait_for(lambda: not node_processes(tmp_path), "the nodes to die with their parent")
+from serl_command import NODES, node_processes, wait_for
 
 
 def test_from_demonstrations_to_evaluation_through_a_killed_learner(start, tmp_path):

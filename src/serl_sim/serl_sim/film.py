@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,23 @@ MAIN, INSET = "spectator", "wrist"
 _MARGIN = 6
 _BAR = 48
 _NUMBERED = re.compile(r"(\d+)[_.].*")
+
+
+@dataclass
+class _Take:
+    """One episode that is being filmed, or that lacks only its outcome."""
+
+    number: int
+    began_ns: int  # stamp of its first state
+    file: VideoFile
+    last: np.ndarray  # picture
+    driver: str = ""  # at the last picture
+    outcome: str = ""
+    moved: bool = False  # there is more than the first picture
+
+    def name(self) -> str:
+        words = re.sub(r"[^a-z0-9]+", "_", f"{self.driver} {self.outcome}".lower()).strip("_")
+        return f"{self.number:03d}_{words or 'episode'}.mp4"
 
 
 class Film:
@@ -53,10 +71,9 @@ class Film:
         views = {MAIN: (config.width, config.height), INSET: inset}
         self._renderer = Renderer(simulation.model, views, config.samples)
         self._font, self._large = (ImageFont.load_default(size) for size in (15, 40))
-        self._file: VideoFile | None = None
-        self._last: np.ndarray | None = None  # picture of the episode
-        self._moved = False
-        self._driver = self._note = self._outcome = self._drove = ""
+        self._take: _Take | None = None
+        self._before: _Take | None = None  # its outcome may be on its way
+        self._driver = self._note = ""
         self._began_ns = 0
         self._finished = 0
 
@@ -75,52 +92,69 @@ class Film:
         self._driver, self._note = driver, note
 
     def outcome(self, text: str, stamp_ns: int) -> None:
-        """How the episode went, seen at a state of this stamp; one of another episode is late."""
-        if stamp_ns >= self._began_ns:
-            self._outcome = text
+        """How an episode went, seen at a state of this stamp: of this episode or the one before."""
+        if self._take is not None and stamp_ns >= self._take.began_ns:
+            self._take.outcome = text
+        elif self._before is not None and stamp_ns >= self._before.began_ns:
+            self._before.outcome = text
+            self._finish_before()
 
     def begin(self) -> None:
-        """An episode has begun: finishes the film of the one before and takes a first picture."""
-        self.end()
+        """An episode has begun: takes a first picture.
+
+        The film of the one before is finished, but for one that lacks its outcome: that waits for
+        it, at the longest until this episode ends.
+        """
+        self._finish_before()
+        self._before, self._take = self._take, None
+        if self._before is not None and self._before.outcome:
+            self._finish_before()
         self._number += 1
         self._began_ns = self._simulation.state().stamp_ns
-        self._outcome, self._last = "", None
-        config = self._config
+        config, picture = self._config, self.picture()
         try:
             name = f"{self._number:03d}"
-            self._file = VideoFile(self._folder, name, config.width, config.height, config.fps)
+            file = VideoFile(self._folder, name, config.width, config.height, config.fps)
+            file.write(picture)
         except OSError as error:
-            self._complain(error)
-        self.look()
+            self._complain(self._number, error)
+        else:
+            self._take = _Take(self._number, self._began_ns, file, picture)
 
     def look(self) -> None:
         """Takes a picture."""
-        if self._file is None:
+        take = self._take
+        if take is None:
             return
-        self._moved = self._last is not None
-        self._last, self._drove = self.picture(), self._driver
+        take.last, take.driver, take.moved = self.picture(), self._driver, True
         try:
-            self._file.write(self._last)
+            take.file.write(take.last)
         except OSError as error:
-            self._file = None
-            self._complain(error)
+            self._take = None
+            self._complain(take.number, error)
 
     def end(self) -> None:
-        """Finishes the film of the episode: its last picture stands, with the outcome."""
-        file, self._file = self._file, None
-        if file is None or self._last is None:
+        """Finishes all films, with the outcomes that are known."""
+        self._finish_before()
+        self._before, self._take = self._take, None
+        self._finish_before()
+
+    def _finish_before(self) -> None:
+        """Completes the film of the episode before: its last picture stands, with the outcome."""
+        take, self._before = self._before, None
+        if take is None:
             return
-        if not self._moved:
-            file.discard()
+        if not take.moved:
+            take.file.discard()
             return
-        last = self._stamp(self._last)
+        last = self._stamp(take.last, take.outcome)
         try:
             for _ in range(round(self._config.end_s * self._config.fps)):
-                file.write(last)
-            file.finish(self._name())
+                take.file.write(last)
+            take.file.finish(take.name())
             self._finished += 1
         except OSError as error:
-            self._complain(error)
+            self._complain(take.number, error)
 
     def close(self) -> None:
         """Finishes the film and frees the renderer."""
@@ -144,12 +178,12 @@ class Film:
         draw.text((_MARGIN, 24), self._progress(), "white", self._font)
         return np.asarray(image)
 
-    def _stamp(self, picture: np.ndarray) -> np.ndarray:
+    def _stamp(self, picture: np.ndarray, outcome: str) -> np.ndarray:
         """The picture with the outcome in large letters."""
         image = Image.fromarray(picture)
         ImageDraw.Draw(image).text(
             (0.5 * image.width, _BAR + 40),
-            self._outcome,
+            outcome,
             "white",
             self._large,
             anchor="mm",
@@ -166,12 +200,8 @@ class Film:
         above = -1e3 * tip.position[2]
         return f"step {simulation.command_seq}   {time:.1f} s   connector {above:.1f} mm above seat"
 
-    def _name(self) -> str:
-        words = re.sub(r"[^a-z0-9]+", "_", f"{self._drove} {self._outcome}".lower()).strip("_")
-        return f"{self._number:03d}_{words or 'episode'}.mp4"
-
-    def _complain(self, error: OSError) -> None:
-        self._warn(f"no film of episode {self._number}: {error}")
+    def _complain(self, number: int, error: OSError) -> None:
+        self._warn(f"no film of episode {number}: {error}")
 
 
 def _last_number(folder: Path) -> int:

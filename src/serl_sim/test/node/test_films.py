@@ -66,9 +66,11 @@ def test_episodes_are_filmed_in_lockstep(bench, draws, tmp_path):
     record.header.stamp.sec, record.header.stamp.nanosec = divmod(state.stamp_ns, 1_000_000_000)
     transitions.publish(record)
     play(probe)
+    first = folder / "001_sampled_policy_success.mp4"
+    bench.wait(first.exists, "the film of the first episode")
     bench.remove(sim)
     names = sorted(path.name for path in folder.iterdir())
-    assert [name[:18] for name in names] == ["001_sampled_policy", "002_sampled_policy"]
+    assert names == [first.name, "002_sampled_policy.mp4"]
     for name in names:
         with av.open(str(folder / name)) as film:
             assert len(list(film.decode(video=0))) == 1 + 2 * STEPS + END

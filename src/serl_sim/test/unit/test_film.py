@@ -94,15 +94,25 @@ def test_an_episode_ends_where_the_next_begins_and_keeps_its_own_words(studio):
     if studio is None:
         return
     studio.film.caption("deterministic policy")
-    state = studio.play(outcome="not solved")
+    studio.play(outcome="not solved")
     studio.film.caption("sampled policy")
     studio.play()
-    studio.film.outcome("success", state.stamp_ns)  # of the first episode: too late
     studio.film.end()
     assert studio.names() == ["001_deterministic_policy_not_solved.mp4", "002_sampled_policy.mp4"]
     first = frames(studio.folder / studio.names()[0])
     assert len(first) == FRAMES
     assert differ(first[-1], first[0]) > 0.01  # it does not end on the start of the next
+
+
+def test_an_outcome_may_come_one_episode_late_but_is_never_another_ones(studio):
+    if studio is None:
+        return
+    stamps = [studio.play().stamp_ns for _ in range(3)]
+    for stamp, text in zip(stamps, ("too late", "late", "in time"), strict=True):
+        studio.film.outcome(text, stamp)
+    studio.film.end()
+    assert studio.names() == ["001_episode.mp4", "002_late.mp4", "003_in_time.mp4"]
+    assert len(frames(studio.folder / "002_late.mp4")) == FRAMES
 
 
 def test_an_episode_in_which_nothing_happens_leaves_no_film(studio):

@@ -85,6 +85,16 @@ class Learner:
         return self._prior.inserted
 
     @property
+    def replay_bytes(self) -> int:
+        """What the transitions in both halves of replay take."""
+        return self._prior.bytes_held + self._online.bytes_held
+
+    @property
+    def replay_limit(self) -> int:
+        """What they may take in all [bytes]."""
+        return self.config.prior_bytes + self.config.replay_bytes
+
+    @property
     def updates(self) -> int:
         """Critic updates done."""
         return self.blocks * self.config.utd_ratio

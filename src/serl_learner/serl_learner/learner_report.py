@@ -46,6 +46,8 @@ class Meter:
             "demonstrations": learner.demonstrations,
             "relabelled_transitions": learner.relabelled,
             "prior_transitions": learner.prior_transitions,
+            "replay_bytes": learner.replay_bytes,
+            "replay_limit": learner.replay_limit,
             "policy_version": published.version if published else 0,
             **session.trainer.metrics,
         }

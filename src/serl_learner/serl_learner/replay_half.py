@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from serl_learner.replay import Ring, Transition, create_ring, insert, relabel, turn
+from serl_learner.replay import (
+    Ring,
+    Transition,
+    create_ring,
+    insert,
+    relabel,
+    transition_bytes,
+    turn,
+)
 from serl_learner.types import ObservationSpec, Record, Relabel
 
 
@@ -18,9 +26,15 @@ class ReplayHalf:
         """Raises ValueError if not even one transition fits."""
         self.ring: Ring = create_ring(spec, action_dim, capacity_bytes)
         self.inserted = 0
+        self._slot_bytes = transition_bytes(spec, action_dim)
         self._sessions: dict[bytes, int] = {}
         self._session = np.zeros(self.ring.capacity, np.int32)  # 1, 2, ...; 0 where none is
         self._seq = np.zeros(self.ring.capacity, np.uint64)
+
+    @property
+    def bytes_held(self) -> int:
+        """What the transitions in the ring take."""
+        return min(self.inserted, self.ring.capacity) * self._slot_bytes
 
     def insert(self, first: Record, transition: Transition) -> None:
         """Stores a transition in place of the oldest; `first` is the record that began it."""

@@ -114,7 +114,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--period", type=float, default=5.0, help="between samples [s] (default 5)")
     parser.add_argument("--growth", type=float, default=20.0, help="limit [MiB/h] (default 20)")
     parser.add_argument(
-        "--replay-mib", type=float, default=2.0, help="what each half of replay may hold (default 2)"
+        "--replay-mib", type=float, default=2.0, help="for each half of replay (default 2)"
     )
     parser.add_argument("--runs", type=Path, default=Path("runs/memory"))
     parser.add_argument("--picture", type=Path, help="PNG to write")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import jax
-from toy import record, transition
+from toy import ACTION_DIM, SPEC, record, transition
 
 from serl_learner.replay import transition_bytes
 from serl_learner.replay_half import ReplayHalf
 
-SPEC = {"state/a": ((2,), "float32"), "state/b": ((1,), "float32")}
-
 
 def test_what_is_held_grows_to_the_limit_and_no_further():
-    one = transition_bytes(SPEC, 2)
+    one = transition_bytes(SPEC, ACTION_DIM)
     limit = 4 * one + one // 2  # not a whole number of transitions
-    half = ReplayHalf(SPEC, 2, limit)
+    half = ReplayHalf(SPEC, ACTION_DIM, limit)
     held = []
     for seq in range(7):
         half.insert(record(seq), transition(seq))

@@ -152,12 +152,14 @@ class ActorNode(Node):
         """
         self._board.cancel()
         deadline = time.monotonic() + STOP_TIMEOUT
-        while self._thread.is_alive() and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
             spin()
-        if not self._thread.is_alive():
-            return True
-        self._environment.hold()  # the thread is stuck, e.g. compiling, and will not
-        return False
+            if not self._thread.is_alive() and not self._evaluations.ending:
+                spin()
+                return True
+        if self._thread.is_alive():
+            self._environment.hold()  # it is stuck, e.g. compiling, and will not
+        return not self._thread.is_alive()
 
     def destroy_node(self) -> None:
         """Also gives back the run directory."""

@@ -46,6 +46,11 @@ class EvaluateServer:
         """There is something to serve."""
         return not self._goals.empty()
 
+    @property
+    def ending(self) -> bool:
+        """Results are there that have not been sent yet."""
+        return bool(self._results)
+
     def serve(self, snapshot: Snapshot | None, make_driver: MakeDriver, play: Play) -> None:
         """Plays what was asked for with one policy; None: there is none yet.
 

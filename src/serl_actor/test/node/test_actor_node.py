@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from serl_actor.actor_node import ActorNode
+from serl_actor.job import JobFailed
+from serl_actor.robot_client import StaleState
 from serl_actor.task import TaskConfig
+from serl_actor.training import Training
+from serl_actor.workspace import Workspace
 from serl_controllers.ros_parameters import ParameterError
 from serl_controllers.ros_qos import COMMAND, STATE
 from serl_interfaces.action import Evaluate
@@ -137,6 +142,87 @@ def test_evaluation_on_demand(bench):
     bench.wait(future.done, "the evaluation")
     result = future.result().result
     assert (result.success, result.episodes, result.message) == (True, 2, "policy version 1")
+
+
+def test_an_evaluation_that_cannot_be_played_ends_with_a_result_and_the_job_goes_on(
+    bench, monkeypatch
+):
+    learner = bench.learner()
+    bench.sim()
+    actor = bench.actor()
+    client = ActionClient(learner, Evaluate, "evaluate")
+    bench.wait_phase(learner, "done")
+    bench.wait(client.server_is_ready, "the action server")
+
+    def evaluate():
+        accepted = client.send_goal_async(Evaluate.Goal(episodes=1))
+        bench.wait(accepted.done, "the goal to be accepted")
+        future = accepted.result().get_result_async()
+        bench.wait(future.done, "the result")
+        return future.result().result
+
+    def refuse(driver, seed):
+        raise JobFailed("the robot refused 5 starts in a row")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(actor._crew, "play", refuse)
+        result = evaluate()
+    assert (result.success, result.message) == (False, "the robot refused 5 starts in a row")
+    assert evaluate().success
+    assert actor.failure is None
+
+
+def test_an_evaluation_under_way_ends_with_a_result_when_the_actor_is_stopped(bench):
+    learner = bench.learner()
+    bench.sim()
+    actor = bench.actor()
+    client = ActionClient(learner, Evaluate, "evaluate")
+    bench.wait_phase(learner, "done")
+    bench.wait(client.server_is_ready, "the action server")
+    accepted = client.send_goal_async(Evaluate.Goal(episodes=10**6))
+    bench.wait(lambda: learner.of(Source.EVAL)[-1].episode > 10, "the evaluation")
+    future = accepted.result().get_result_async()
+    assert actor.stop(bench._spin)
+    bench.wait(future.done, "the result")
+    assert future.result().result.message == "the actor was stopped"
+
+
+def test_stopped_while_its_thread_is_stuck_the_real_arm_is_held(bench, monkeypatch):
+    learner = bench.learner()
+    sim = bench.sim(realtime=True)
+    actor = bench.actor(
+        lockstep=False,
+        job__max_env_steps=10**6,
+        task__episode_steps=1000,
+        task__start_height=0.2,
+        task__control_period=0.02,
+        robot__state_age=5.0,
+    )
+    bench.wait(lambda: len(learner.of(Source.POLICY)) > 5, "the policy to act", learner)
+    stuck, go_on = threading.Event(), threading.Event()
+
+    def sample(*_):
+        stuck.set()
+        go_on.wait()
+        raise StaleState("it was stuck")
+
+    monkeypatch.setattr(actor._crew._policy, "sample", sample)
+    bench.wait(stuck.is_set, "the thread to be stuck")
+    pose, count = sim.state().tcp_pose, len(sim.commands)
+    assert not actor.stop(bench._spin)
+    bench.wait(lambda: len(sim.commands) > count, "the command to hold")
+    go_on.set()
+    held = Workspace.of(actor._config.task).clip(pose)
+    np.testing.assert_allclose(sim.commands[count][1].position, held.position, atol=1e-9)
+
+
+def test_a_resumed_job_shows_its_counts_from_the_start(bench, tmp_path):
+    training = Training(env_steps=123, episodes=4)
+    (tmp_path / "actor.json").write_text(json.dumps(training.to_plain()))
+    ear = bench.add(Ear)
+    bench.actor(run_dir=str(tmp_path))
+    bench.wait(lambda: "actor/env_steps" in ear.metrics, "the metrics")
+    assert (ear.metrics["actor/env_steps"], ear.metrics["actor/episodes"]) == (123, 4)
 
 
 def test_real_time_a_silent_arm_aborts_the_episode(bench):

@@ -1,4 +1,5 @@
-"""A kinematic arm: it reaches every target exactly, at once."""
+"""A kinematic arm, which reaches every target exactly, at once; a crew over it and a learner that
+answers in this process."""
 
 from __future__ import annotations
 
@@ -7,12 +8,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
 from serl_actor.intervention import Intervention
+from serl_actor.job import Cancelled, Phase
+from serl_actor.job_memory import JobMemory
+from serl_actor.policy_source import PolicySource
 from serl_actor.robot_client import RobotError
 from serl_actor.task import TaskConfig
+from serl_actor.transition_sender import SenderConfig, TransitionSender
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Pose
+from serl_learner.agents.sac import SACConfig
+from serl_learner.params_codec import encode
+from serl_learner.policy import Policy
+from serl_learner.types import Record
 
 PERIOD_NS = 100_000_000
 
@@ -114,3 +124,109 @@ def environment(arm: FakeArm, task: TaskConfig) -> Environment:
 
 def with_steps(task: TaskConfig, steps: int) -> TaskConfig:
     return replace(task, episode_steps=steps)
+
+
+SPACES = Environment(FakeArm(), TaskConfig()).observation_space.spaces
+
+
+@dataclass
+class FakeLink:
+    """A learner that acks every record at once, and holds what it is told to hold."""
+
+    credit: int = 10**6
+    memory_bytes: int = 2**30
+    acks: bool = True
+    held: int | None = 0
+    training: bool = False
+    records: list[Record] = field(default_factory=list)
+    saved: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        config = SenderConfig(window=100, memory_bytes=self.memory_bytes, retry_period=1.0)
+        self.sender = TransitionSender(config, self._take, lambda: 0.0)
+
+    @property
+    def demonstrations(self) -> int | None:
+        return self.held
+
+    def _take(self, record: Record) -> None:
+        self.records.append(record)
+
+    def ack(self) -> None:
+        done = len(self.records)
+        self.sender.acknowledge(done, done, self.credit)
+
+    def wait(self, predicate, timeout) -> bool:
+        return predicate()
+
+    def save_best(self, version: int) -> None:
+        self.saved.append(version)
+
+
+@dataclass
+class FakeBoard:
+    """Lets a number of waits pass, then cancels; `helps` is called at each."""
+
+    patience: int = 0
+    helps: object = None
+    waits: list[str] = field(default_factory=list)
+    link: FakeLink | None = None
+
+    def status(self, phase: Phase, driver: str, detail: str) -> None: ...
+    def check(self) -> None: ...
+    def pause(self) -> None: ...
+    def progress(self, training) -> None: ...
+
+    def step(self, record: Record) -> None:
+        if self.link is not None and self.link.acks:
+            self.link.ack()
+
+    def waiting(self, what: str) -> None:
+        self.waits.append(what)
+        if self.helps is not None:
+            self.helps()
+        if len(self.waits) > self.patience:
+            raise Cancelled
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    spec = {key: (s.shape, "float32") for key, s in SPACES.items()}
+    return Policy(spec, 6, SACConfig(hidden=(8,)))
+
+
+@dataclass
+class Parts:
+    crew: ActorCrew
+    link: FakeLink
+    board: FakeBoard
+    arm: FakeArm
+    source: PolicySource
+
+
+@pytest.fixture
+def make_crew(policy, task):
+    def build(seed=0, lockstep=True, steps=5, arm=None, link=None, board=None, **kwargs) -> Parts:
+        arm, link, board = arm or FakeArm(), link or FakeLink(), board or FakeBoard()
+        board.link = link
+        source = PolicySource(policy, lambda: 0.0)
+        source.offer(encode(policy.template, 1, 0, policy.layout_hash))
+        environment = Environment(arm, with_steps(task, steps))
+        memory = JobMemory(None, source)
+        session = b"s" * 16
+        crew = ActorCrew(
+            environment,
+            policy,
+            source,
+            link,
+            board,
+            session,
+            "actor",
+            seed,
+            lockstep,
+            memory,
+            **kwargs,
+        )
+        return Parts(crew, link, board, arm, source)
+
+    return build

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from probe import Probe
 
 from serl_controllers.geometry import Pose
-from serl_controllers.ros_arm import ns_from_time, state_from_msg
+from serl_controllers.ros_arm import ns_from_time, state_from_msg, state_to_msg
 from serl_sim.expert_node import ExpertNode, episode_seed
 from serl_sim.sim_node import SimNode
 
@@ -100,3 +102,23 @@ def test_two_resets_without_a_step_are_two_episodes(probe):
 def test_seeds_of_episodes_differ():
     seeds = {episode_seed(seed, episode) for seed in range(10) for episode in range(100)}
     assert len(seeds) == 1000
+
+
+def test_case_06_a_simulator_that_begins_anew_begins_an_episode(bench):
+    expert = bench.add(ExpertNode, parameters={"seed": 5})
+    sim = bench.add(SimNode)
+
+    def hear(command_seq, periods):
+        """A state of so many periods since the simulator's start; how many episodes there are."""
+        state = replace(first, command_seq=command_seq, stamp_ns=periods * 100_000_000)
+        expert._on_state(state_to_msg(state, "fr3_link0"))
+        return expert._episodes
+
+    probe = bench.add(Probe, bench)
+    probe.wait_for_sim()
+    first = state_from_msg(probe.reset(seed=1).state)
+    bench.remove(sim)
+    known = hear(command_seq=0, periods=1000)
+    assert hear(command_seq=0, periods=3) == known + 1
+    assert hear(command_seq=1, periods=4) == known + 1
+    assert hear(command_seq=5, periods=2) == known + 2, "went back without a reset that was heard"

@@ -1,0 +1,108 @@
+"""How the crew loses nothing: room for records, the best policy, a job that goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import SPACES, FakeBoard, FakeLink
+
+from serl_actor.entry_queue import size_of
+from serl_actor.job_memory import JobMemory
+from serl_actor.policy_source import Snapshot
+from serl_actor.training import Training
+from serl_actor.transition_sender import LearnerForgot
+from serl_learner.types import Record
+
+SIZE = size_of(
+    Record(b"s" * 16, 0, 0, 0, {k: np.zeros(6, np.float32) for k in SPACES}, np.zeros(6))
+)
+
+
+def test_a_full_queue_holds_the_arm_and_says_so_until_there_is_room(make_crew):
+    link = FakeLink(memory_bytes=4 * SIZE, acks=False)
+    board = FakeBoard(patience=1, helps=lambda: link.ack())
+    parts = make_crew(link=link, board=board, steps=5)
+    link.sender.acknowledge(0, 0, credit=100)
+    parts.crew.run(parts.crew.random())
+    assert "4 records are not durable there, no room for 1 more" in board.waits[0]
+    assert parts.arm.holds == 1
+    assert [r.seq for r in link.records] == list(range(6))
+
+
+def test_a_real_arm_does_not_begin_an_episode_without_room_for_all_of_it(make_crew):
+    link = FakeLink(memory_bytes=14 * SIZE, acks=False)
+    starts: list[int] = []
+    board = FakeBoard(patience=1)
+    parts = make_crew(link=link, board=board, lockstep=False, steps=5)
+    board.helps = lambda: (starts.append(len(parts.arm.starts)), link.ack())
+    parts.crew.run(parts.crew.random())
+    assert board.waits == []
+    parts.crew.run(parts.crew.random())
+    assert "no room for 12 more" in board.waits[0]
+    assert starts == [1], "the arm waits before the reset"
+    assert parts.arm.holds == 1
+    assert link.records[-1].last
+
+
+def test_a_real_arm_without_room_in_spite_of_the_reservation_ends_the_episode(make_crew):
+    link = FakeLink(acks=False)
+    board = FakeBoard(patience=1)
+    parts = make_crew(link=link, board=board, lockstep=False, steps=5)
+
+    def refuse(entry):
+        if not refused and entry.step == 2:
+            refused.append(entry.seq)
+            raise OSError(28, "No space left on device")
+
+    refused: list[int] = []
+    link.sender._witness = refuse
+    parts.crew.run(parts.crew.random())
+    assert "record 2 cannot be kept" in board.waits[0]
+    assert (link.records[2].last, link.records[2].aborted) == (True, True)
+
+
+def test_settling_notices_that_the_learner_forgot(make_crew):
+    link = FakeLink(acks=False)
+    parts = make_crew(link=link)
+    link.sender.acknowledge(0, 0, credit=100)
+    parts.crew.run(parts.crew.random())
+    link.sender.acknowledge(5, 5, 100)
+    link.sender.acknowledge(0, 0, 100)
+    with pytest.raises(LearnerForgot):
+        parts.crew.settle()
+
+
+def test_the_best_policy_is_kept_at_the_learner_too(make_crew):
+    parts = make_crew()
+    parts.crew.keep_best(parts.crew.snapshot())
+    assert parts.link.saved == [1]
+
+
+@pytest.mark.parametrize(("confirmed", "asked"), [(None, [3]), (2, [3]), (3, [])])
+def test_a_resumed_job_has_its_best_kept_unless_that_was_confirmed(make_crew, confirmed, asked):
+    parts = make_crew()
+    best = Snapshot(3, 0, None, 0.0, None)
+    parts.crew._memory.recall = lambda: Training(episodes=1, best=best)
+    parts.crew._memory.confirmed_best = lambda: confirmed
+    assert parts.crew.remembered().best is best
+    assert parts.link.saved == asked
+
+
+def test_what_was_confirmed_is_remembered_and_a_full_disk_does_not_end_the_job(
+    make_crew, tmp_path, monkeypatch, caplog
+):
+    memory = JobMemory(tmp_path, make_crew().source)
+    assert memory.confirmed_best() is None
+    memory.confirm_best(4)
+    assert memory.confirmed_best() == 4
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("serl_actor.job_memory.write_file", full)
+    monkeypatch.setattr("serl_actor.job_memory.write_params", full)
+    memory.confirm_best(5)
+    memory.keep(Training())
+    memory.keep_best(Snapshot(5, 0, None, 0.0, None))
+    assert caplog.text.count("No space left") == 3
+    assert memory.confirmed_best() == 4

@@ -11,13 +11,14 @@ import fcntl
 import hashlib
 import json
 import os
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from serl_franka_bringup.source_state import git_state, source_diff
 
 
 class RunDirectoryBusy(RuntimeError):
@@ -75,10 +76,22 @@ class RunDirectory:
         os.close(self._lock)
 
     def save_configuration(self, configuration: Mapping[str, Any], command: list[str]) -> None:
-        """Writes the effective configuration, the command and the source's git hash."""
-        content = {"command": command, "git": git_state(), "configuration": dict(configuration)}
-        text = yaml.safe_dump(content, sort_keys=False)
-        (self.path / "config.yaml").write_text(text, encoding="utf-8")
+        """Writes the configuration, the command and the state of the sources to config.yaml.
+
+        What differs from the commit goes into a file of its own, which config.yaml names. The
+        config.yaml of an earlier start of the same run is kept under its time, if it is another.
+        """
+        state, diff = git_state(), source_diff()
+        if diff:
+            digest = hashlib.sha256(diff.encode()).hexdigest()[:8]
+            state["diff"] = f"source-{digest}.diff"
+            (self.path / state["diff"]).write_text(diff, encoding="utf-8")
+        content = {"command": command, "git": state, "configuration": dict(configuration)}
+        text, path = yaml.safe_dump(content, sort_keys=False), self.path / "config.yaml"
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            written = time.strftime("%Y%m%d-%H%M%S", time.localtime(path.stat().st_mtime))
+            path.rename(path.with_name(f"config-{written}.yaml"))
+        path.write_text(text, encoding="utf-8")
 
     def write_parameters(self, node: str, parameters: Mapping[str, Any]) -> Path:
         """Writes one node's parameter file, keyed for any namespace."""
@@ -101,22 +114,3 @@ def _acquire(path: Path) -> int:
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
-
-
-def git_state() -> dict[str, Any]:
-    """Commit of the sources and whether they differ from it; empty outside a git checkout."""
-    here = Path(__file__).resolve().parent
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(here), *arguments],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=10,
-        ).stdout.strip()
-
-    try:
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain"))}
-    except (OSError, subprocess.SubprocessError):
-        return {}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.results_table import ROWS
-from serl_franka_bringup.run_directory import git_state
+from serl_franka_bringup.source_state import git_state
 
 HELP = "run one row of the result tables"
 EXAMPLES = """examples:

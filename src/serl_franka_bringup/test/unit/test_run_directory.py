@@ -72,6 +72,20 @@ def test_parameters_and_configuration_are_written(tmp_path):
     assert saved["command"] == ["run", "pcb"]
 
 
+def test_what_an_earlier_start_was_made_with_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("serl_franka_bringup.run_directory.source_diff", lambda: "- a\n+ b\n")
+    with RunDirectory(tmp_path / "run") as run:
+        run.save_configuration({"task": "pcb"}, ["run", "pcb"])
+        run.save_configuration({"task": "pcb"}, ["run", "pcb"])
+        assert len(list(run.path.glob("config*.yaml"))) == 1
+        run.save_configuration({"task": "pcb"}, ["run", "pcb", "--minutes", "5"])
+        (before,) = run.path.glob("config-*.yaml")
+    assert yaml.safe_load(before.read_text())["command"] == ["run", "pcb"]
+    saved = yaml.safe_load((run.path / "config.yaml").read_text())
+    assert saved["command"] == ["run", "pcb", "--minutes", "5"]
+    assert (run.path / saved["git"]["diff"]).read_text() == "- a\n+ b\n"
+
+
 def test_two_runs_get_two_domains_and_the_users_choice_wins():
     first, second = Domain(Path("a"), {}), Domain(Path("a"), {})
     try:

@@ -37,7 +37,12 @@ from serl_actor.run_files import RunFiles
 from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig, SenderError
 from serl_actor.workspace import Workspace
-from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_parameters import (
+    ParameterError,
+    declare_from,
+    keep_parameters,
+    refuse_unknown,
+)
 from serl_learner.agents.sac import SACConfig
 from serl_learner.atomic_file import write_file
 from serl_learner.policy import Policy
@@ -99,6 +104,7 @@ class ActorNode(Node):
         super().__init__("actor", **kwargs)
         config = self._config = declare_from(self, ActorNodeConfig)
         refuse_unknown(self)
+        keep_parameters(self)
         self._files = RunFiles(
             config.run_dir, config.actor_id, config.journal, config.sender.spill_bytes, SPILL_CODEC
         )

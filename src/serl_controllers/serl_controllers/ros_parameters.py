@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
+import os
 import types
 import typing
+from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 T = TypeVar("T")
+
+PARAMETERS_FOLDER = "SERL_PARAMETERS_FOLDER"
+"""Environment variable: where `keep_parameters` writes."""
 
 
 class ParameterError(ValueError):
@@ -84,6 +91,28 @@ def refuse_unknown(node: Node) -> None:
         raise ParameterError(
             f"node {node.get_name()} has no parameter {', '.join(unknown)}; known are: {known}"
         )
+
+
+def keep_parameters(node: Node) -> None:
+    """Writes all that the node goes by, defaults included, if the environment names a folder.
+
+    The file, `<node>.yaml`, is a parameter file: the node does the same with it on another day.
+    One that cannot be written is a warning.
+    """
+    folder = os.environ.get(PARAMETERS_FOLDER)
+    if not folder:
+        return
+    values = {
+        name: list(value) if isinstance(value, (tuple, array.array)) else value
+        for name, parameter in sorted(node._parameters.items())
+        if (value := parameter.value) is not None
+    }
+    path = Path(folder) / f"{node.get_name()}.yaml"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump({f"/**/{node.get_name()}": {"ros__parameters": values}}))
+    except OSError as error:
+        node.get_logger().warning(f"parameters are not kept: {error}")
 
 
 _MISSING = dataclasses.MISSING

@@ -10,6 +10,7 @@ import dataclasses
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from serl_franka_bringup import config
@@ -167,7 +168,7 @@ def make_graph(
         role = _ROLE_OF_NODE[name]
         if arguments.roles not in ("all", role) or not _has_work(name, parameters[name]):
             continue
-        environment = {**_ENVIRONMENTS[name]}
+        environment = {**_ENVIRONMENTS[name], **_keep_parameters(arguments)}
         if cores <= 4:
             environment.update(_SMALL_MACHINE.get(name, {}))
         nodes.append(
@@ -191,6 +192,14 @@ _PACKAGES = {
     "actor": "serl_actor",
     "metrics_writer": "serl_learner",
 }
+
+
+def _keep_parameters(arguments: Arguments) -> dict[str, str]:
+    """Has every node write down all that it goes by, defaults included."""
+    if not arguments.run_dir:
+        return {}
+    folder = Path(arguments.run_dir) / arguments.part / "params" / "effective"
+    return {"SERL_PARAMETERS_FOLDER": str(folder)}
 
 
 def _has_work(name: str, parameters: Mapping[str, Any]) -> bool:

@@ -20,7 +20,12 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_parameters import (
+    ParameterError,
+    declare_from,
+    keep_parameters,
+    refuse_unknown,
+)
 from serl_controllers.ros_qos import TRANSITIONS
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Relabel, Transition
@@ -93,6 +98,7 @@ class LearnerNode(Node):
         log = declare_from(self, LogConfig)
         self._config = declare_from(self, NodeConfig)
         refuse_unknown(self)
+        keep_parameters(self)
         store = self._make_store(log)
         self._lock = LogLock(store.log) if store.log is not None else None
         checkpoints = _path(self._config.checkpoint_dir)

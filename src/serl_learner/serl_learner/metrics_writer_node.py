@@ -6,7 +6,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, refuse_unknown
+from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import METRICS
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Metrics
@@ -28,6 +28,7 @@ class MetricsWriterNode(Node):
         super().__init__("metrics_writer", **kwargs)
         config = declare_from(self, MetricsWriterConfig)
         refuse_unknown(self)
+        keep_parameters(self)
         self._writer = MetricsWriter(config, self.get_logger().warning)
         self._written = 0
         self._refusal = ""

@@ -13,7 +13,7 @@ from std_msgs.msg import Header
 from serl_controllers.arm import ArmState
 from serl_controllers.ros_arm import state_from_msg, time_from_ns
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, refuse_unknown
+from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
@@ -55,6 +55,7 @@ class ExpertNode(Node):
         super().__init__("expert", **kwargs)
         self._config = declare_from(self, ExpertNodeConfig)
         refuse_unknown(self)
+        keep_parameters(self)
         self._expert = ScriptedExpert(self._config.expert)
         self._episodes = 0
         self._acted: ArmState | None = None  # on the state that its last action answers

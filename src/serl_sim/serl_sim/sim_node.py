@@ -22,7 +22,7 @@ from serl_controllers.ros_arm import (
     time_from_ns,
 )
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, refuse_unknown
+from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import COMMAND, METRICS, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import ArmCommand, Metrics, RobotState
@@ -83,6 +83,7 @@ class SimNode(Node):
         super().__init__("sim", **kwargs)
         self._config = declare_from(self, SimNodeConfig)
         refuse_unknown(self)
+        keep_parameters(self)
         scene = self._config.scene
         law = self._config.compliance.law_parameters(scene.target)
         self._simulation = Simulation(scene, law, self._config.control_period)

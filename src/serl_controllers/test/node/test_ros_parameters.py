@@ -6,10 +6,17 @@ from dataclasses import dataclass, field
 
 import pytest
 import rclpy
+import yaml
 from rclpy.parameter import Parameter
 
 from serl_controllers import LawParameters
-from serl_controllers.ros_parameters import ParameterError, declare_from, refuse_unknown
+from serl_controllers.ros_parameters import (
+    PARAMETERS_FOLDER,
+    ParameterError,
+    declare_from,
+    keep_parameters,
+    refuse_unknown,
+)
 
 
 @dataclass(frozen=True)
@@ -107,3 +114,26 @@ def test_a_later_change_is_refused(make_node):
     node = make_node(task="pcb")
     declare_from(node, Config)
     assert not node.set_parameters([Parameter("steps", value=7)])[0].successful
+
+
+def test_what_a_node_goes_by_is_kept_whole_and_can_be_given_again(make_node, tmp_path, monkeypatch):
+    monkeypatch.setenv(PARAMETERS_FOLDER, str(tmp_path / "kept"))
+    node = make_node(task="pcb", scale=[0.1, 0.2], gripper__width=0.05)
+    config = declare_from(node, Config)
+    keep_parameters(node)
+    kept = yaml.safe_load((tmp_path / "kept" / "node.yaml").read_text())
+    values = kept["/**/node"]["ros__parameters"]
+    assert values["scale"] == [0.1, 0.2]
+    assert values["gripper.force"] == 30.0  # a default
+    assert "seed" not in values  # not set
+    again = make_node(**{name: value for name, value in values.items() if name != "use_sim_time"})
+    assert declare_from(again, Config) == config
+
+
+def test_parameters_that_cannot_be_kept_do_not_stop_a_node(make_node, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(PARAMETERS_FOLDER, str(tmp_path / "file"))
+    keep_parameters(make_node())
+    monkeypatch.delenv(PARAMETERS_FOLDER)
+    keep_parameters(make_node())
+    assert (tmp_path / "file").read_bytes() == b""

@@ -132,6 +132,16 @@ def test_metrics_are_written_where_a_run_is_kept_and_not_for_an_evaluation():
     assert "metrics_writer" not in parameters(PCB, "run_dir:=/run", "job:=evaluate")
 
 
+def test_every_node_of_a_run_keeps_what_it_goes_by():
+    def folders(**arguments) -> set:
+        nodes = graph.make_graph(load_task(PCB, graph.NODES), graph.Arguments(**arguments))
+        return {node.environment.get("SERL_PARAMETERS_FOLDER") for node in nodes}
+
+    assert folders(run_dir="/run") == {"/run/params/effective"}
+    assert folders(run_dir="/run", job="evaluate") == {"/run/evaluation/params/effective"}
+    assert folders() == {None}
+
+
 def test_only_evaluations_are_filmed():
     assert "video.directory" not in parameters(PCB, "job:=evaluate")["sim"]
     sim = parameters(PCB, "job:=evaluate", "video_dir:=/films")["sim"]

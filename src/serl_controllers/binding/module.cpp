@@ -70,6 +70,11 @@ void bind_commands(nb::class_<SimulatedArm>& arm) {
     "position"_a, "quaternion"_a,
     "A new target, T_base_ee: [3] [m] and xyzw [4]. False: refused and counted (not finite, not\n"
     "normalised, or in FAULT), and the arm holds its pose.");
+  arm.def(
+    "start_joint_move", &SimulatedArm::start_joint_move, "q"_a, "max_velocity"_a,
+    "Moves the joints to [7] [rad], the fastest at [rad/s], then holds. False: refused (not\n"
+    "finite, out of the joints' range, a move under way, or in FAULT); the arm goes on.");
+  arm.def("cancel_joint_move", &SimulatedArm::cancel_joint_move, "Brakes a joint move, and holds.");
   arm.def("recover", &SimulatedArm::recover, "Leaves FAULT, to HOLD, at the next finite state.");
 }
 

@@ -34,6 +34,10 @@ public:
 
   void set_parameters(const LawParameters& parameters) noexcept { law_.set_parameters(parameters); }
   bool set_target(const Pose& target) noexcept { return law_.set_target(target); }
+  bool start_joint_move(const Vector7& q, double max_velocity) noexcept {
+    return law_.start_joint_move(q, max_velocity);
+  }
+  void cancel_joint_move() noexcept { law_.cancel_joint_move(); }
   void recover() noexcept { law_.recover(); }
 
   const LawStatus& status() const noexcept { return law_.status(); }

@@ -12,6 +12,9 @@ namespace {
 /// Damping of the pseudo-inverse in the nullspace projector.
 constexpr double PSEUDO_INVERSE_DAMPING = 0.2;
 
+/// After a joint move, before its end is what the arm holds [s].
+constexpr double SETTLE_TIME = 0.3;
+
 bool usable(const Pose& pose) noexcept {
   // A norm that is not finite fails the comparison.
   return pose.position.allFinite() && std::abs(pose.orientation.norm() - 1.0) <= NORM_TOLERANCE;
@@ -47,6 +50,8 @@ void ImpedanceLaw::start(const ArmState& state, Mode mode) noexcept {
   commanded_ = false;
   hold_wanted_ = false;
   recover_wanted_ = false;
+  move_wanted_ = false;
+  move_.abandon();
   status_.mode = mode;
   status_.commanded = state.T_base_ee;
   status_.error_clipped.fill(false);
@@ -81,8 +86,27 @@ bool ImpedanceLaw::set_target(const Pose& target) noexcept {
   return true;
 }
 
+bool ImpedanceLaw::start_joint_move(const Vector7& q, double max_velocity) noexcept {
+  const bool active = status_.mode == Mode::IMPEDANCE || status_.mode == Mode::HOLD;
+  const bool usable = q.allFinite() && std::isfinite(max_velocity) && max_velocity > 0.0;
+  const bool inside = !joint_range_ || ((q.array() >= joint_range_->lower.array()).all() &&
+                                        (q.array() <= joint_range_->upper.array()).all());
+  if (!(active && usable && inside)) return false;
+  q_wanted_ = q;
+  move_velocity_ = max_velocity;
+  move_wanted_ = true;
+  return true;
+}
+
+void ImpedanceLaw::cancel_joint_move() noexcept {
+  move_wanted_ = false;
+  move_.cancel();
+}
+
 void ImpedanceLaw::fault() noexcept {
   status_.mode = Mode::FAULT;
+  move_wanted_ = false;
+  move_.abandon();
   recover_wanted_ = false;
 }
 
@@ -97,6 +121,7 @@ const Vector7& ImpedanceLaw::update(const ArmState& state, double dt) noexcept {
   }
   if (status_.mode == Mode::FAULT) return fault_torque(state);
   if (status_.mode == Mode::IDLE) return limit(Vector7::Zero());
+  if (move_wanted_ || status_.mode == Mode::JOINT_MOVE) return move_joints(state, dt);
 
   watch_commands(state, dt);
   filter(dt);
@@ -184,6 +209,29 @@ Vector7 ImpedanceLaw::limit_torque(const Vector7& q) const noexcept {
   if (!joint_range_) return Vector7::Zero();
   return joint_limit_torque(
     q, *joint_range_, parameters_.joint_limit_margin, parameters_.joint_limit_stiffness);
+}
+
+/// Follows the move, lets the arm settle, and holds; the torque goes on from what it was.
+const Vector7& ImpedanceLaw::move_joints(const ArmState& state, double dt) noexcept {
+  if (move_wanted_) {
+    move_.start(state.q, q_wanted_, move_velocity_);
+    settled_ = 0.0;
+    status_.error_clipped.fill(false);
+    status_.target_clipped = false;
+    status_.mode = Mode::JOINT_MOVE;
+    move_wanted_ = false;
+  }
+  status_.command_age += dt;
+  status_.commanded = state.T_base_ee;
+  const JointSetpoint& setpoint = move_.update(dt);
+  const Vector7 torque = joint_torque(state, setpoint, JointGains()) + limit_torque(state.q);
+  if (!move_.moving()) settled_ += dt;
+  if (settled_ > SETTLE_TIME) start(state, Mode::HOLD);
+  if (!torque.allFinite()) {
+    fault();
+    return fault_torque(state);
+  }
+  return limit(torque);
 }
 
 /// Only damps, as far as the velocity is known.

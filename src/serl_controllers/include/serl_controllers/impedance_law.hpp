@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "serl_controllers/joint_move.hpp"
 #include "serl_controllers/joint_range.hpp"
 #include "serl_controllers/law_parameters.hpp"
 #include "serl_controllers/types.hpp"
@@ -36,6 +37,17 @@ public:
   ///         or nothing active to follow it (IDLE, FAULT). It is counted, and the arm holds.
   bool set_target(const Pose& target) noexcept;
 
+  /// Moves the joints from where they are at the next tick to `q`, then holds there. Commands are
+  /// refused meanwhile.
+  /// \param q             [rad]
+  /// \param max_velocity  of the fastest joint [rad/s]
+  /// \return false when refused: not finite, out of the joints' range, no velocity, a move under
+  ///         way, or nothing active to follow it (IDLE, FAULT). The arm goes on as before.
+  bool start_joint_move(const Vector7& q, double max_velocity) noexcept;
+
+  /// Brakes a joint move, and holds.
+  void cancel_joint_move() noexcept;
+
   /// Enters FAULT for a reason that the state does not show (hardware, a diverged simulation).
   void fault() noexcept;
 
@@ -67,6 +79,7 @@ private:
   Vector6 integral_wrench(const Vector6& error, double dt) noexcept;
   Vector7 nullspace_torque(const ArmState& state) const noexcept;
   Vector7 limit_torque(const Vector7& q) const noexcept;
+  const Vector7& move_joints(const ArmState& state, double dt) noexcept;
   const Vector7& fault_torque(const ArmState& state) noexcept;
   const Vector7& limit(const Vector7& torque) noexcept;
 
@@ -79,6 +92,11 @@ private:
   bool commanded_ = false;  // target_ is a command: the box applies to it
   bool hold_wanted_ = false;
   bool recover_wanted_ = false;
+  bool move_wanted_ = false;
+  JointMove move_;
+  Vector7 q_wanted_ = Vector7::Zero();     // target of the joint move [rad]
+  double move_velocity_ = 0.0;             // of its fastest joint [rad/s]
+  double settled_ = 0.0;                   // since its setpoint arrived [s]
   Vector7 q_nullspace_ = Vector7::Zero();  // [rad]
   Vector6 integral_ = Vector6::Zero();     // [N, N m]
   Vector7 torque_ = Vector7::Zero();       // the last one commanded [N m]

@@ -22,7 +22,7 @@ struct Pose {
 };
 
 /// What drives the arm; the values of RobotState.mode.
-enum class Mode : std::uint8_t { IDLE = 0, IMPEDANCE = 1, HOLD = 2, FAULT = 5 };
+enum class Mode : std::uint8_t { IDLE = 0, IMPEDANCE = 1, HOLD = 2, JOINT_MOVE = 3, FAULT = 5 };
 
 /// The arm at one instant. A model (MuJoCo, Pinocchio) fills it in; the law knows no model.
 struct ArmState {

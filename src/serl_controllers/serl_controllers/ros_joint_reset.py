@@ -87,8 +87,8 @@ class JointResetServer:
             outcome = Outcome(Ending.FAILED, refusal)
         else:
             motion = _Motion(goal, JointReset(q, velocity, self._clock()), Future())
-            self._motion = motion
             self._mover.start(q, velocity)
+            self._motion = motion
             outcome = await motion.over
         return self._finish(goal, outcome)
 

@@ -84,7 +84,9 @@ class CommandIntake:
                 "or its quaternion is not of unit norm"
             )
         if not self._simulation.command(target, command_seq):
-            return self._note(f"command {command_seq}: the arm is in FAULT, recover it first")
+            return self._note(
+                f"command {command_seq}: the arm is in mode {self._simulation.state().mode.name}"
+            )
         return Verdict.CARRY_OUT
 
     def refuse(self, reason: str) -> Verdict:

@@ -30,6 +30,7 @@ from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict, rivals
 from serl_sim.compliance import Compliance
 from serl_sim.config import FilmConfig, SceneConfig, SceneError
+from serl_sim.ros_joints import SimulatedJoints
 from serl_sim.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class SimNodeConfig:
       realtime: paced by the clock instead of by commands; a command older than the compliance's
         command_timeout then holds the arm.
       state_rate: of arm/state in real time [Hz].
+      joint_velocity_limit: a joint reset may not be faster; that of an FR3's slowest joint [rad/s].
       video: films of all episodes.
     """
 
@@ -59,6 +61,7 @@ class SimNodeConfig:
     control_period: float = 0.1
     realtime: bool = False
     state_rate: float = 100.0
+    joint_velocity_limit: float = 2.62
     scene: SceneConfig = field(default_factory=SceneConfig)
     compliance: Compliance = field(default_factory=Compliance)
     video: FilmConfig = field(default_factory=FilmConfig)
@@ -123,6 +126,12 @@ class SimNode(Node):
         )
         self.create_service(ResetScene, "reset_scene", self._on_reset)
         self.create_service(Trigger, "arm/recover", self._on_recover)
+        self._joints = SimulatedJoints(
+            self,
+            self._simulation,
+            self._config.joint_velocity_limit,
+            None if self._config.realtime else self._advance_period,
+        )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(METRICS_PERIOD, self._publish_metrics, clock=steady)
         self.create_timer(WATCH_PERIOD, self._watch, clock=steady)
@@ -142,7 +151,7 @@ class SimNode(Node):
         if self._config.realtime:
             return
         if verdict is Verdict.CARRY_OUT:
-            self._publish_state(self._advance(self._simulation.ticks_per_period))
+            self._advance_period()
         else:
             self._publish_state(self._simulation.state())
 
@@ -171,6 +180,11 @@ class SimNode(Node):
         self._periods += 1
         return state
 
+    def _advance_period(self) -> ArmState:
+        state = self._advance(self._simulation.ticks_per_period)
+        self._publish_state(state)
+        return state
+
     def _on_tick(self) -> None:
         """Real time: catches up with the clock, a tenth of a second at most."""
         period = 1.0 / self._config.state_rate
@@ -183,6 +197,7 @@ class SimNode(Node):
     def _publish_state(self, state: ArmState) -> RobotState:
         message = state_to_msg(state, self._config.frame_id)
         self._state_publisher.publish(message)
+        self._joints.publish(state)
         if self._connector_publisher.get_subscription_count():
             header = Header(stamp=time_from_ns(state.stamp_ns), frame_id=self._config.frame_id)
             pose = pose_to_msg(self._simulation.connector_pose())

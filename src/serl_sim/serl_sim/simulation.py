@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
 import mujoco
@@ -10,6 +11,7 @@ import numpy as np
 
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
+from serl_controllers.joint_limits import JointLimits
 from serl_controllers.law_parameters import LawParameters
 from serl_controllers.simulated_arm import SimulatedArm
 from serl_sim import scene
@@ -195,6 +197,23 @@ class Simulation:
     def connector_pose(self) -> Pose:
         """True pose of the plug's tip, T_base_plug: what the arm does not know."""
         return self.tool_pose() @ self._in_hand
+
+    def start_joint_move(self, q: Sequence[float], max_velocity: float) -> bool:
+        """Moves the joints to `q` [7] [rad], the fastest at `max_velocity` [rad/s], then holds.
+
+        False: refused; see SimulatedArm.start_joint_move.
+        """
+        return self._arm.start_joint_move(np.array(q, dtype=np.float64), max_velocity)
+
+    def cancel_joint_move(self) -> None:
+        """Brakes a joint move, and holds."""
+        self._arm.cancel_joint_move()
+
+    def joint_limits(self, velocity: float) -> JointLimits:
+        """The model's; it has no limit of velocity [rad/s], so that is given."""
+        ranges = [self.model.joint(name).range for name in scene.JOINTS]
+        lower, upper = zip(*((float(low), float(high)) for low, high in ranges))
+        return JointLimits(scene.JOINTS, lower, upper, (velocity,) * len(ranges))
 
     def recover(self) -> None:
         """Leaves FAULT, to HOLD."""

@@ -32,7 +32,8 @@ inline Vector7 joint_torque(
 }
 
 /// All joints along a straight line to a target, in one quintic of time: velocity and
-/// acceleration start and end at 0, and the fastest joint reaches the velocity it may have once.
+/// acceleration start and end at 0, and the fastest joint reaches the velocity it may have once,
+/// or MAX_ACCELERATION where the way is too short for that.
 ///
 /// A cancelled move brakes on the same line within STOP_TIME; the velocity never exceeds the limit.
 /// Every method is real-time safe: no allocation, lock, log or throw.
@@ -40,6 +41,9 @@ class JointMove {
 public:
   /// From a cancel to rest [s].
   static constexpr double STOP_TIME = 0.3;
+
+  /// Of the fastest joint [rad/s^2].
+  static constexpr double MAX_ACCELERATION = 2.0;
 
   /// Begins at rest at `from`.
   /// \param from, to      [rad]
@@ -50,7 +54,10 @@ public:
     if (!usable || !(max_velocity > 0.0) || moving()) return false;
     from_ = from;
     way_ = to - from;
-    duration_ = PEAK_VELOCITY * way_.cwiseAbs().maxCoeff() / max_velocity;
+    const double longest = way_.cwiseAbs().maxCoeff();
+    duration_ = std::max(
+      PEAK_VELOCITY * longest / max_velocity,
+      std::sqrt(PEAK_ACCELERATION * longest / MAX_ACCELERATION));
     phase_ = 0.0;
     braking_ = false;
     brake_ = 0.0;
@@ -95,6 +102,8 @@ public:
 private:
   /// Of the quintic's slope, at its middle.
   static constexpr double PEAK_VELOCITY = 15.0 / 8.0;
+  /// Of its curvature: 10 / sqrt(3).
+  static constexpr double PEAK_ACCELERATION = 5.7735026918962573;
 
   static double way(double u) noexcept { return u * u * u * (10.0 + u * (6.0 * u - 15.0)); }
   static double speed(double u) noexcept { return 30.0 * u * u * (1.0 - u) * (1.0 - u); }

@@ -88,6 +88,19 @@ TEST(JointMove, refuses_what_it_cannot_follow_and_goes_on) {
   EXPECT_FALSE(move.start(FROM, FROM, VELOCITY));
 }
 
+TEST(JointMove, a_short_way_is_not_jerked) {
+  JointMove move;
+  ASSERT_TRUE(move.start(FROM, FROM + Vector7::Constant(0.05), 2.0));
+  Vector7 dq = Vector7::Zero();
+  double hardest = 0.0;
+  while (move.moving()) {
+    const JointSetpoint setpoint = move.update(DT);
+    hardest = std::max(hardest, (setpoint.dq - dq).cwiseAbs().maxCoeff() / DT);
+    dq = setpoint.dq;
+  }
+  EXPECT_NEAR(hardest, JointMove::MAX_ACCELERATION, 0.01);
+}
+
 TEST(JointMove, going_nowhere_ends_at_once) {
   JointMove move;
   ASSERT_TRUE(move.start(FROM, FROM, VELOCITY));

@@ -26,8 +26,12 @@ def run(name: str, make: Callable[[], Node]) -> None:
         sys.exit(f"{name}: {error}")
     executor = SingleThreadedExecutor()
     executor.add_node(node)
+    # Not spin_until_future_complete: it gives the future one more callback with each message.
+    wake = node.create_guard_condition(lambda: None)
+    stop.add_done_callback(lambda _: wake.trigger())
     try:
-        executor.spin_until_future_complete(stop)
+        while not stop.done():
+            executor.spin_once()
     finally:
         executor.shutdown()
         node.destroy_node()
@@ -35,7 +39,7 @@ def run(name: str, make: Callable[[], Node]) -> None:
 
 
 def _stop_signal() -> Future:
-    """Done when a signal has come; it wakes the executor that waits for it.
+    """Done when a signal has come; its callbacks are called by the thread that waits for one.
 
     rclpy's own handlers shut the context down under a spinning executor, and a handler in Python
     would not run before the next message: so a thread waits for the byte that the interpreter's

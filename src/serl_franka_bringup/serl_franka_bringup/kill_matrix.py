@@ -28,7 +28,7 @@ from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import run_session
 from serl_franka_bringup.sightings import Sightings
 from serl_franka_bringup.write_watch import WriteWatch
-from serl_learner.episodes import Episode
+from serl_learner.episodes import Episode, EpisodeError
 
 CHECKPOINT_PERIOD = 5.0
 """Between two checkpoints [s]: there must be some to be killed in."""
@@ -57,13 +57,16 @@ class Places:
         """All other episodes."""
         return self.run / "episodes"
 
-    def episodes(self) -> Iterator[tuple[Path, Episode]]:
-        """Every file of the log; EpisodeError if one cannot be read."""
+    def episodes(self, unreadable: list[str]) -> Iterator[tuple[Path, Episode]]:
+        """Every file of the log; what is wrong with one that cannot be read is added there."""
         from serl_learner.ros_log import read_episode
 
         for directory in (self.demonstrations, self.log):
             for path in sorted(directory.glob("*.mcap")):
-                yield path, read_episode(path)
+                try:
+                    yield path, read_episode(path)
+                except EpisodeError as error:
+                    unreadable.append(str(error))
 
 
 def plan_matrix(given: argparse.Namespace) -> Plan:
@@ -111,6 +114,7 @@ def run_matrix(plan: Plan, kinds: Sequence[str], kills: int, seed: int) -> Outco
         began = time.monotonic()
         ending = run_session(plan.nodes, directory, companions=(Witness(sightings), killer))
         result = read_result(directory.path, ending)
+    unreadable: list[str] = []
     journal = read_journal(places.journal) if places.journal.exists() else Journal()
     return Outcome(
         planned=moments,
@@ -121,7 +125,8 @@ def run_matrix(plan: Plan, kinds: Sequence[str], kills: int, seed: int) -> Outco
             name: sightings.counter(name)
             for name in ("online_steps", "demonstrations", "rejected_records")
         },
-        audit=audit(places.episodes(), journal, sightings.acknowledged()),
+        audit=audit(places.episodes(unreadable), journal, sightings.acknowledged()),
+        unreadable=unreadable,
         torn_lines=journal.torn,
         withdrawn=sightings.withdrawn(),
     )

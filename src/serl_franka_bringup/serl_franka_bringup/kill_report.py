@@ -38,6 +38,7 @@ class Outcome:
       result: of the job.
       counters: the learner's own, as last heard; None: never.
       audit: of the log.
+      unreadable: its files that cannot be read, in words.
       torn_lines: of the journal, cut off by kills.
       withdrawn: acknowledgements that went back, in words.
     """
@@ -48,6 +49,7 @@ class Outcome:
     result: Mapping[str, Any]
     counters: Mapping[str, float | None]
     audit: Audit
+    unreadable: Sequence[str]
     torn_lines: int
     withdrawn: Sequence[str]
 
@@ -85,6 +87,8 @@ def _checks(outcome: Outcome, limits: Limits) -> Iterator[Check]:
     yield Check(f"resumed within {limits.resumption:g} s of the respawn", not late, detail)
     detail = f"{found.acknowledged} acknowledged, {found.journalled} in the actor's journal"
     yield Check("there is something to compare", found.acknowledged > 0, detail)
+    detail = "; ".join(outcome.unreadable) or "all"
+    yield Check("every file of the log can be read", not outcome.unreadable, detail)
     counted = f"of {found.acknowledged} acknowledged, {found.stored} stored"
     for kind in (LOST, DOUBLED, MISLABELLED, UNKNOWN):
         faults = [fault for fault in found.faults if fault.kind == kind]

@@ -33,6 +33,7 @@ GOOD = Outcome(
     result={"ended": "done", "reason": "", "success": 0.96, "curve": [(50, True)]},
     counters={"online_steps": 3500.0, "demonstrations": 20.0, "rejected_records": 0.0},
     audit=Audit((), 3600, 3610, 0, 3620, 4, 3500, 20),
+    unreadable=(),
     torn_lines=0,
     withdrawn=(),
 )
@@ -61,6 +62,7 @@ def test_a_run_that_survived_passes(tmp_path, capsys):
         ({"survivals": [replace(SURVIVAL, update=10.5)]}, "resumed within 10 s of the respawn"),
         ({"survivals": [replace(SURVIVAL, update=None)]}, "resumed within 10 s of the respawn"),
         ({"audit": replace(GOOD.audit, acknowledged=0)}, "there is something to compare"),
+        ({"unreadable": ["a.mcap is damaged"]}, "every file of the log can be read"),
         ({"withdrawn": ["session aa: below 8, then below 5"]}, "no acknowledgement taken back"),
         (
             {"counters": {**GOOD.counters, "online_steps": 3501.0}},

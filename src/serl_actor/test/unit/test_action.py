@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serl_actor.action import ActionScale, executable
@@ -44,6 +44,7 @@ def test_one_centimetre_along_the_tools_own_axis():
     np.testing.assert_allclose(measured.distance(target), (0.01, 0.0), atol=1e-7)
 
 
+@settings(deadline=None)
 @given(poses, actions)
 def test_action_and_target_are_inverses(measured, action):
     np.testing.assert_allclose(
@@ -51,12 +52,14 @@ def test_action_and_target_are_inverses(measured, action):
     )
 
 
+@settings(deadline=None)
 @given(poses, actions)
 def test_d01_translation_never_turns_the_tool(measured, action):
     action = np.concatenate((action[:3], np.zeros(3)))
     assert measured.distance(SCALE.target(measured, action))[1] < 1e-7
 
 
+@settings(deadline=None)
 @given(shares, wild_actions)
 def test_d26_case_12_the_stored_action_leads_to_the_commanded_target(share, action):
     """From inside the box: the target is in the box, and the stored action is in [-1, 1]."""
@@ -86,6 +89,7 @@ def test_from_far_outside_the_arm_comes_back_in_steps_of_one():
     np.testing.assert_allclose(SCALE.action(far, target), executed, atol=1e-9)
 
 
+@settings(deadline=None)
 @given(poses, wild_actions)
 def test_d01_an_interventions_translation_and_rotation_turn_apart(tcp, twist):
     """blockdiag(R, R): norms are kept apart, and where the arm is does not matter."""
@@ -104,6 +108,7 @@ def test_d01_a_push_along_the_bases_x_moves_along_the_bases_x():
     np.testing.assert_allclose(target.position - tcp.position, (0.01, 0.0, 0.0), atol=1e-12)
 
 
+@settings(deadline=None)
 @given(poses, wild_actions)
 def test_case_12_an_intervention_beyond_one_is_clipped(tcp, twist):
     for frame in (TCP_FRAME, BASE_FRAME):

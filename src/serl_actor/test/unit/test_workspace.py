@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serl_actor.task import TaskConfig
@@ -33,6 +33,7 @@ def displaced(reference: Pose, six: np.ndarray) -> Pose:
     return Pose(reference.position + six[:3], turned.quaternion)
 
 
+@settings(deadline=None)
 @given(references, six)
 def test_clipped_offset_is_the_offset_clipped(reference, values):
     workspace = Workspace(reference, LOWER, UPPER)
@@ -40,6 +41,7 @@ def test_clipped_offset_is_the_offset_clipped(reference, values):
     np.testing.assert_allclose(offset(workspace, clipped), np.clip(values, LOWER, UPPER), atol=1e-9)
 
 
+@settings(deadline=None)
 @given(references, six)
 def test_clipping_twice_changes_nothing(reference, values):
     workspace = Workspace(reference, LOWER, UPPER)
@@ -48,6 +50,7 @@ def test_clipping_twice_changes_nothing(reference, values):
     assert max(once.distance(twice)) < 1e-9
 
 
+@settings(deadline=None)
 @given(references, st.floats(0.0, 1.0))
 def test_a_pose_inside_is_left_alone(reference, share):
     workspace = Workspace(reference, LOWER, UPPER)

@@ -162,15 +162,15 @@ class Learner:
     @property
     def capacities(self) -> tuple[int, int]:
         """Transitions that the prior and the online half can hold."""
-        return self.prior.capacity, self.online.capacity
+        return self._prior.capacity, self._online.capacity
 
     def compile(self) -> None:
         """Compiles the update ahead of the first block: seconds, in any thread, while another
         one adds records."""
-        shapes = jax.tree.map(  # of a donated buffer, too, the shape can be read
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype),
-            (self.agent, self.prior, self.online),
+        agent = jax.tree.map(  # of a donated buffer, too, the shape can be read
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), self.agent
         )
+        shapes = agent, self._prior.shapes, self._online.shapes
         self._update = update_high_utd.lower(
             *shapes, utd_ratio=self.config.utd_ratio, batch_size=self.config.batch_size
         ).compile()

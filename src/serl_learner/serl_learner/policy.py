@@ -24,8 +24,10 @@ class Policy:
         self.spec = spec
         self.action_dim = action_dim
         network = policy_network(action_dim, config)
-        template = jnp.zeros((1, state_size(spec)), jnp.float32)
-        self.template = network.init(jax.random.PRNGKey(0), template)["params"]
+        state = jax.ShapeDtypeStruct((1, state_size(spec)), jnp.float32)
+        shapes = jax.eval_shape(network.init, jax.random.PRNGKey(0), state)["params"]
+        # Zeros: what has the shape is enough, and initial values take a second to compile.
+        self.template = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
         self.layout_hash = layout_hash(self.template, spec, config)
 
         def mode(params: Any, observation: Observation) -> jax.Array:

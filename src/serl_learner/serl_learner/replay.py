@@ -60,6 +60,20 @@ def insert(ring: Ring, transition: Transition) -> Ring:
 
 
 @partial(jax.jit, donate_argnums=0)
+def insert_many(ring: Ring, transitions: Transition, count: jax.Array) -> Ring:
+    """The ring with the first `count` of some transitions, [N, ...] with N <= capacity, as if
+    they had been inserted one by one; the old ring's buffers are reused."""
+    number = jnp.arange(jax.tree.leaves(transitions)[0].shape[0])
+    slots = jnp.where(number < count, (ring.head + number) % ring.capacity, ring.capacity)
+    data = jax.tree.map(lambda leaf, x: leaf.at[slots].set(x, mode="drop"), ring.data, transitions)
+    return Ring(
+        data=data,
+        size=jnp.minimum(ring.size + count, ring.capacity),
+        head=(ring.head + count) % ring.capacity,
+    )
+
+
+@partial(jax.jit, donate_argnums=0)
 def relabel(ring: Ring, chosen: jax.Array, reward: jax.Array, terminated: jax.Array) -> Ring:
     """The ring with another label in the `chosen` slots, bool [capacity]; the old one's buffers
     are reused."""

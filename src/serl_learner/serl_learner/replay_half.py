@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
 from serl_learner.replay import (
@@ -9,40 +10,76 @@ from serl_learner.replay import (
     Transition,
     create_ring,
     insert,
+    insert_many,
     relabel,
     transition_bytes,
     turn,
 )
 from serl_learner.types import ObservationSpec, Record, Relabel
 
+CHUNK = 256
+"""Transitions that go to the device in one call while a log is read back."""
+FEW = 8
+"""Up to so many go one by one: the call for many takes as long as some of these."""
+
 
 class ReplayHalf:
     """A ring whose transitions can be found again by the record that began them.
 
-    Beside the ring's bytes it takes 12 bytes per slot on the host.
+    Beside the ring's bytes it takes 12 bytes per slot on the host. Transitions reach the device
+    when the ring is asked for, at the latest by the chunk.
     """
 
     def __init__(self, spec: ObservationSpec, action_dim: int, capacity_bytes: int) -> None:
         """Raises ValueError if not even one transition fits."""
-        self.ring: Ring = create_ring(spec, action_dim, capacity_bytes)
+        self._ring: Ring = create_ring(spec, action_dim, capacity_bytes)
+        self.capacity = self._ring.capacity
         self.inserted = 0
         self._slot_bytes = transition_bytes(spec, action_dim)
+        self._waiting: list[Transition] = []
+        self._chunk = min(CHUNK, self.capacity)
         self._sessions: dict[bytes, int] = {}
-        self._session = np.zeros(self.ring.capacity, np.int32)  # 1, 2, ...; 0 where none is
-        self._seq = np.zeros(self.ring.capacity, np.uint64)
+        self._session = np.zeros(self.capacity, np.int32)  # 1, 2, ...; 0 where none is
+        self._seq = np.zeros(self.capacity, np.uint64)
+
+    @property
+    def ring(self) -> Ring:
+        """What is held, on the device."""
+        self._flush()
+        return self._ring
 
     @property
     def bytes_held(self) -> int:
         """What the transitions in the ring take."""
-        return min(self.inserted, self.ring.capacity) * self._slot_bytes
+        return min(self.inserted, self.capacity) * self._slot_bytes
+
+    @property
+    def shapes(self) -> Ring:
+        """The ring's tree with shapes and dtypes in place of arrays; from any thread."""
+        # Of a donated buffer, too, the shape can be read.
+        ring: Ring = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self._ring)
+        return ring
 
     def insert(self, first: Record, transition: Transition) -> None:
         """Stores a transition in place of the oldest; `first` is the record that began it."""
-        slot = self.inserted % self.ring.capacity
-        self.ring = insert(self.ring, transition)
+        slot = self.inserted % self.capacity
+        self._waiting.append(transition)
         self._session[slot] = self._sessions.setdefault(first.session, len(self._sessions) + 1)
         self._seq[slot] = first.seq
         self.inserted += 1
+        if len(self._waiting) >= self._chunk:
+            self._flush()
+
+    def _flush(self) -> None:
+        if len(self._waiting) <= FEW:
+            for transition in self._waiting:
+                self._ring = insert(self._ring, transition)
+        else:
+            missing = self._chunk - len(self._waiting)
+            padded = self._waiting + self._waiting[-1:] * missing
+            stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
+            self._ring = insert_many(self._ring, stacked, np.int32(len(self._waiting)))
+        self._waiting.clear()
 
     def relabel(self, change: Relabel) -> int:
         """Changes the label of what is held of these records; how many transitions that are."""
@@ -54,7 +91,7 @@ class ReplayHalf:
         found = int(chosen.sum())
         if found:
             reward, terminated = np.float32(change.reward), np.bool_(change.terminated)
-            self.ring = relabel(self.ring, chosen, reward, terminated)
+            self._ring = relabel(self.ring, chosen, reward, terminated)
         return found
 
     def turn_by(self, forgotten: int) -> None:
@@ -62,10 +99,10 @@ class ReplayHalf:
 
         A ring that is not full cannot have forgotten any and stays as it is.
         """
-        if self.inserted < self.ring.capacity or not forgotten:
+        if self.inserted < self.capacity or not forgotten:
             return
-        steps = forgotten % self.ring.capacity
-        self.ring = turn(self.ring, np.int32(steps))
+        steps = forgotten % self.capacity
+        self._ring = turn(self.ring, np.int32(steps))
         self._session = np.roll(self._session, steps)
         self._seq = np.roll(self._seq, steps)
         self.inserted += forgotten

@@ -6,6 +6,7 @@ gradient of slicing a stacked leaf, make the same update half as slow again.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import flax.linen as nn
@@ -27,7 +28,14 @@ def init_ensemble(network: nn.Module, key: jax.Array, size: int, *inputs: jax.Ar
 
 def apply_ensemble(network: nn.Module, members: Members, *inputs: jax.Array) -> jax.Array:
     """All members on the same inputs: [E, B]."""
-    return jnp.stack([network.apply({"params": member}, *inputs) for member in members])
+    apply = _member(network)
+    return jnp.stack([apply(member, *inputs) for member in members])
+
+
+@cache
+def _member(network: nn.Module) -> Any:
+    """One member, traced once for all of them: a learner that restarts waits for the tracer."""
+    return jax.jit(lambda params, *inputs: network.apply({"params": params}, *inputs))
 
 
 def subset(members: Members, key: jax.Array, size: int) -> Members:

@@ -40,7 +40,8 @@ def test_ensemble_is_its_members_stacked(members: tuple) -> None:
     values = apply_ensemble(NETWORK, members, STATE, ACTION)
     assert values.shape == (SIZE, 4)
     for member, value in zip(members, values, strict=True):
-        np.testing.assert_array_equal(NETWORK.apply({"params": member}, STATE, ACTION), value)
+        alone = NETWORK.apply({"params": member}, STATE, ACTION)
+        np.testing.assert_allclose(alone, value, rtol=1e-5)  # members are compiled, this is not
 
 
 def test_d09_subset_never_holds_a_critic_twice() -> None:

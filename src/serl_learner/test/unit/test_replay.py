@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from toy import ACTION_DIM, SPEC, contents, same, transition
+from toy import ACTION_DIM, SPEC, contents, record, same, transition
 
 from serl_learner.replay import (
     Ring,
@@ -15,6 +15,7 @@ from serl_learner.replay import (
     sample_mixed,
     transition_bytes,
 )
+from serl_learner.replay_half import ReplayHalf
 
 ITEM = transition_bytes(SPEC, ACTION_DIM)
 
@@ -93,3 +94,26 @@ def test_sampling_keeps_transitions_whole() -> None:
     batch = mixed(filled(5, first=100), filled(5), jax.random.PRNGKey(3), batch=16)
     for row, number in enumerate(rewards(batch)):
         assert same(jax.tree.map(lambda leaf, row=row: leaf[row], batch), transition(number))
+
+
+@pytest.mark.parametrize("counts", [[1, 8], [3, 3, 9], [7, 7, 7], [20], [2, 30, 1]])
+def test_many_at_once_are_the_same_as_one_by_one(counts: list[int]) -> None:
+    for capacity in (7, 12):
+        half = ReplayHalf(SPEC, ACTION_DIM, capacity * ITEM)
+        number = 0
+        for count in counts:
+            for number in range(number, number + count):  # noqa: B020
+                half.insert(record(number), transition(number))
+            number += 1
+            assert same(half.ring, filled(number, capacity))
+
+
+def test_while_a_log_is_read_back_the_device_is_called_once_per_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = filled(35, 40)
+    monkeypatch.setattr("serl_learner.replay_half.insert", None)
+    half = ReplayHalf(SPEC, ACTION_DIM, 40 * ITEM)
+    for number in range(35):
+        half.insert(record(number), transition(number))
+    assert same(half.ring, expected)

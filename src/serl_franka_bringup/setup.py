@@ -23,5 +23,10 @@ setup(
     maintainer_email="maintainers@serl-ros.dev",
     description="Node graph of each task and the supervisor that runs it without ros2 launch.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["serl = serl_franka_bringup.cli:main"]},
+    entry_points={
+        "console_scripts": [
+            "serl = serl_franka_bringup.cli:main",
+            "arm_manager_node = serl_franka_bringup.arm_manager_node:main",
+        ]
+    },
 )

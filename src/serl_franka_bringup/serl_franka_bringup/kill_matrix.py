@@ -30,8 +30,8 @@ from serl_franka_bringup.sightings import Sightings
 from serl_franka_bringup.write_watch import WriteWatch
 from serl_learner.episodes import Episode, EpisodeError
 
-CHECKPOINT_PERIOD = 5.0
-"""Between two checkpoints [s]: there must be some to be killed in."""
+CHECKPOINT_PERIOD = 3.0
+"""Between two checkpoints [s]: some to be killed in, and little to do again after a kill."""
 PATIENCE = 120.0
 """From a kill to the resumption [s]; after that the run is given up."""
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import rclpy
 from rclpy.clock import Clock, ClockType
-from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -50,8 +49,8 @@ SILENCE = 3.0
 """An actor that sends nothing for so long is waited for [s]."""
 STOP_LIMIT = 1.5
 """What the worker gets to finish when the node is asked to stop [s]."""
-LAST_WORDS = 1.0
-"""What the last status gets to reach its listeners before the process ends [s]."""
+LAST_WORDS = 2.0
+"""What a learner that failed gets to be discovered and heard before its process ends [s]."""
 
 
 @dataclass(frozen=True)
@@ -179,10 +178,8 @@ class LearnerNode(Node):
         return self._worker.failure
 
     def say_failed(self) -> None:
-        """Publishes what went wrong, and waits until the listeners have it."""
+        """Publishes what went wrong."""
         self._watch()
-        for publisher in self.publishers:
-            publisher.wait_for_all_acked(Duration(seconds=LAST_WORDS))
 
     def close(self) -> bool:
         """Seals what is open and writes a checkpoint; false: the worker is still at work."""
@@ -214,6 +211,9 @@ def run() -> int:
         executor.spin_once(timeout_sec=0.2)
     if node.failure is not None:
         node.say_failed()
+        until = time.monotonic() + LAST_WORDS
+        while not stop.is_set() and time.monotonic() < until:
+            executor.spin_once(timeout_sec=0.1)
     idle = node.close()
     if isinstance(node.failure, (EpisodeError, CheckpointError)):
         print(f"learner: {node.failure}", file=sys.stderr)

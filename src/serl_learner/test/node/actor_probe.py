@@ -14,6 +14,18 @@ from serl_learner.ros_records import record_to_msg
 from serl_learner.types import Record, Source
 
 SESSION = bytes(range(16))
+SMALL = {
+    "action_dim": 2,
+    "agent.hidden": [8],
+    "agent.critics": 2,
+    "batch_size": 8,
+    "training_starts": 4,
+    "publish_every": 2,
+    "replay_bytes": 2**16,
+    "prior_bytes": 2**16,
+    "min_free_bytes": 0,
+}
+"""Parameters of a learner that compiles quickly."""
 SPEC = {"state/pose": ((3,), "float32"), "state/twist": ((2,), "float32")}
 
 

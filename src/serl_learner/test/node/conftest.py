@@ -10,8 +10,11 @@ import time
 
 import pytest
 import rclpy
+from actor_probe import SMALL, ActorProbe
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
+
+from serl_learner.learner_node import LearnerNode
 
 DEADLINE = 60.0
 """Longest wait for a condition [s]: compiling on a busy machine takes its time."""
@@ -99,3 +102,25 @@ def start(domain):
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def directories(tmp_path):
+    """Where a learner keeps things, as its parameters."""
+    return {
+        "demonstrations_dir": str(tmp_path / "demos"),
+        "log_dir": str(tmp_path / "log"),
+        "checkpoint_dir": str(tmp_path / "checkpoints"),
+    }
+
+
+@pytest.fixture
+def probe(bench):
+    """In place of the actor."""
+    return bench.add(ActorProbe, bench)
+
+
+@pytest.fixture
+def learner(bench, directories):
+    """In the test's own process."""
+    return bench.add(LearnerNode, parameters=SMALL | directories)

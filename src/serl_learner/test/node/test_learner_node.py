@@ -7,7 +7,7 @@ import signal
 
 import numpy as np
 import pytest
-from actor_probe import SPEC, ActorProbe
+from actor_probe import SMALL, SPEC, ActorProbe
 from rclpy.node import Node
 
 from serl_controllers.ros_parameters import ParameterError
@@ -21,36 +21,6 @@ from serl_learner.policy import Policy
 from serl_learner.ros_params import params_from_msg
 from serl_learner.ros_records import record_to_msg
 from serl_learner.types import Source
-
-SMALL = {
-    "action_dim": 2,
-    "agent.hidden": [8],
-    "agent.critics": 2,
-    "batch_size": 8,
-    "training_starts": 4,
-    "publish_every": 2,
-    "replay_bytes": 2**16,
-    "prior_bytes": 2**16,
-}
-
-
-@pytest.fixture
-def directories(tmp_path):
-    return {
-        "demonstrations_dir": str(tmp_path / "demos"),
-        "log_dir": str(tmp_path / "log"),
-        "checkpoint_dir": str(tmp_path / "checkpoints"),
-    }
-
-
-@pytest.fixture
-def probe(bench):
-    return bench.add(ActorProbe, bench)
-
-
-@pytest.fixture
-def learner(bench, directories):
-    return bench.add(LearnerNode, parameters=SMALL | directories)
 
 
 def test_case15_says_what_it_waits_for_and_goes_on_by_itself(bench, learner):

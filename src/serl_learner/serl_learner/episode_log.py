@@ -74,7 +74,7 @@ class EpisodeLog:
         self._written = written
         self.actors = ActorSessions(durable=store.keeps_log)
         self._pending: deque[_Pending] = deque()
-        self._pending_bytes = 0
+        self.pending_bytes = 0
         self._tried = -RETRY
         self._looked = clock()
         self.waiting_for = ""
@@ -82,7 +82,7 @@ class EpisodeLog:
     @property
     def full(self) -> bool:
         """As much as may waits in memory: nothing more is received."""
-        return self._pending_bytes >= self._config.pending_bytes
+        return self.pending_bytes >= self._config.pending_bytes
 
     def admit(self, actor_id: str, session: bytes, seq: int) -> ActorSession | None:
         """The session, if message `seq` is its next; any message is a sign of life.
@@ -126,7 +126,7 @@ class EpisodeLog:
         actor.note_sealed(episode)
         content = self._store.encode(episode)
         self._pending.append(_Pending(actor, episode, content))
-        self._pending_bytes += len(content)
+        self.pending_bytes += len(content)
         self._sealed(episode)
         if not self.waiting_for:
             self._flush()
@@ -159,7 +159,7 @@ class EpisodeLog:
                 self.waiting_for = str(error)
                 return
             self._pending.popleft()
-            self._pending_bytes -= len(first.content)
+            self.pending_bytes -= len(first.content)
             first.actor.next_seq = first.episode.next_seq
             self.actors.touch(first.actor)
             if path is not None:

@@ -33,6 +33,7 @@ class Meter:
             "rejected_records": session.rejected,
             "duplicate_records": session.actors.duplicates,
             "gaps": session.actors.gaps,
+            "log_pending_bytes": session.pending_bytes,
         }
         learner = session.learner
         if learner is None:

@@ -57,6 +57,7 @@ class LearnerSession:
         self._log = EpisodeLog(log, store, clock, self._on_sealed, self._on_written)
         self._retention = LogRetention(store.log, log.log_bytes) if store.log else None
         self._writer = CheckpointWriter(checkpoints, store.space) if checkpoints else None
+        self._told_exceeded = False
         self._positions: dict[str, int] = {}
         self._served: EncodedParams | None = None
         self._unserved: EncodedParams | None = None
@@ -149,6 +150,10 @@ class LearnerSession:
         removed = self._retention.enforce(*self.learner.capacities)
         if removed:
             self.notices.append(f"log_bytes: {len(removed)} files removed, the oldest ones")
+        if self._retention.exceeded and not self._told_exceeded:
+            self._told_exceeded = True
+            size = self._retention.size
+            self.notices.append(f"log_bytes: the log has {size} bytes; replay needs all of them")
 
     def _count_rejection(self, reason: str) -> None:
         self.rejected += 1
@@ -170,6 +175,11 @@ class LearnerSession:
     def serving(self) -> bool:
         """Gives out one policy and learns nothing."""
         return self._served is not None
+
+    @property
+    def pending_bytes(self) -> int:
+        """Sealed episodes that wait in memory for room on the disk."""
+        return self._log.pending_bytes
 
     @property
     def waiting_for(self) -> str:

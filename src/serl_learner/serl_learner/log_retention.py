@@ -76,6 +76,11 @@ class LogRetention:
         """Bytes of the files that are known."""
         return sum(file.size for file in self._files)
 
+    @property
+    def exceeded(self) -> bool:
+        """It is larger than its limit: replay needs what there is."""
+        return self._limit is not None and self.size > self._limit
+
     def note(self, path: Path, episode: Episode) -> None:
         """A file of the directory, in their order."""
         if self._limit is None:

@@ -8,9 +8,8 @@ import pytest
 from session_files import CONFIG, episode, send, train
 from toy import record, same
 
-from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import EpisodeError, stretch
-from serl_learner.learner_session import UNLIMITED, LearnerSession, SessionConfig
+from serl_learner.learner_session import UNLIMITED
 from serl_learner.params_codec import read_params
 from serl_learner.types import Source
 
@@ -215,17 +214,38 @@ def test_case08_demonstration_of_another_layout_is_refused(make, files, tmp_path
         make()
 
 
-def test_served_policy_is_all_there_is(make, tmp_path):
+def serve(make, **fields):
+    """A session that gives out the best policy of one before."""
     session = make()
     send(session, episode(0, 0))
     encoded = read_params(session.save_checkpoint("best"))
-    served = LearnerSession(CONFIG, SessionConfig(action_dim=2), EpisodeStore(None, None, 0, 0))
+    served = make(restore=False, **fields)
     served.serve(encoded)
     served.restore()
+    return served, encoded
+
+
+def test_served_policy_is_all_there_is(make):
+    served, encoded = serve(make, keeps_log=False)
     ack = send(served, episode(0, 0, source=Source.EVAL))
     assert (ack.next_seq, ack.credit) == (6, 6 + UNLIMITED)
     assert served.take_unpublished() == encoded
     assert (served.learner, served.work()) == (None, False)
+
+
+def test_a_served_session_is_taken_up_where_it_stands(make):
+    """Its actor is never told that something durable is gone."""
+    served, _ = serve(make, keeps_log=False)
+    ack = send(served, episode(7, 40, source=Source.EVAL))
+    assert (ack.received_seq, ack.next_seq) == (46, 46)
+    assert served.actors.gaps == 0
+
+
+def test_with_a_log_a_served_session_goes_on_in_it(make, files, tmp_path):
+    served, _ = serve(make)
+    ack = send(served, episode(1, 6, source=Source.EVAL))
+    assert (ack.received_seq, ack.next_seq) == (12, 12)
+    assert list(files.in_log(tmp_path / "log").values()) == [6, 6]
 
 
 def test_without_training_nothing_is_updated(make):

@@ -223,6 +223,7 @@ class Test_retention:
         session = self.run(make, LogConfig(log_bytes=1))
         on_disk = sorted(p.name for p in (tmp_path / "log").glob("*.mcap"))
         assert on_disk == [f"n00000{n + 1}-73737373-00000{n}.mcap" for n in (5, 6)]
+        assert sum("replay needs all of them" in notice for notice in session.notices) == 1
         session.save_checkpoint()
         after = make(LogConfig(log_bytes=1), config=self.SMALL_REPLAY)
         assert same(state(after), state(session))

@@ -96,7 +96,7 @@ class ArmManagerNode(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._states = self.create_publisher(RobotState, "arm/state", STATE)
-        self._openings = self.create_publisher(Float32, "arm/gripper_state", STATE)
+        self._openings = self.create_publisher(Float32, "arm/gripper", COMMAND)
         self._joint_command = self.create_publisher(JointCommand, "arm/joint_command", COMMAND)
         self._status = StatusPublisher(self)
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)

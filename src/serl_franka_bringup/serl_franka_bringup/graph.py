@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serl_franka_bringup import config
+from serl_franka_bringup import config, robots
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import apply_arguments, project, share_agent
+from serl_franka_bringup.robots import Kind
 from serl_franka_bringup.supervisor import Respawn
 from serl_franka_bringup.task import TaskFile
 
+_NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 JOB_NODE = "actor"  # its status tells how the job goes
-NODES = ("sim", "expert", "actor", "learner", "metrics_writer")
+KINDS = {
+    "sim": Kind("serl_sim", "sim_node", robots=("sim",)),
+    "expert": Kind("serl_sim", "expert_node"),
+    "learner": Kind("serl_learner", "learner_node", role="learner"),
+    "actor": Kind("serl_actor", "actor_node"),
+    "metrics_writer": Kind("serl_learner", "metrics_writer_node", role="learner"),
+    **robots.DRIVERS,
+}
+NODES = (*KINDS, *(name for kind in KINDS.values() for name in kind.shares))
 ROLES = ("all", "robot", "learner")
 JOBS = ("train", "evaluate")
 REWARDS = ("sparse",)
@@ -50,13 +61,10 @@ _ENVIRONMENTS = {
 # counts, the simulator with the next episode.
 _RESPAWN = Respawn(limit=3)
 _SMALL_MACHINE = {"learner": {**_ONE_THREAD, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}}
-_ROLE_OF_NODE = {
-    "sim": "robot",
-    "expert": "robot",
-    "actor": "robot",
-    "learner": "learner",
-    "metrics_writer": "learner",
-}
+
+
+def _argument(default: Any, description: str) -> Any:
+    return field(default=default, metadata={"description": description})
 
 
 @dataclass(frozen=True)
@@ -66,21 +74,39 @@ class Arguments:
     Further arguments named `<node>.<parameter>` override single parameters.
     """
 
-    seed: int = 0
-    roles: str = "all"  # which part of the graph this machine runs
-    job: str = "train"
-    reward: str = "sparse"
-    demos: int | None = None  # demonstrations to record when there are none; None: the task's
-    minutes: float | None = None  # stop training after this wall time
-    until: float | None = None  # stop training at this success of the last 20 episodes
-    max_steps: int | None = None  # stop training after so many environment steps
-    episodes: int | None = None  # evaluation episodes per policy; None: the actor's default
-    run_dir: str = ""  # where checkpoints and logs go
-    demonstrations_dir: str = ""  # where demonstrations are kept
-    video_dir: str = ""  # where films of evaluated episodes go; empty: none are made
+    robot: str = _argument("sim", "sim: MuJoCo; fr3: the real arm")
+    robot_ip: str = _argument("", "address of the real arm, e.g. 172.16.0.2")
+    namespace: str = _argument("", "of all nodes of this robot; empty: none")
+    gripper: str = _argument("franka", "of the real arm: none, franka or robotiq")
+    cameras: bool = _argument(True, "the real arm has the cameras of cameras.yaml")
+    hardware: str = _argument("franka", "behind robot:=fr3: franka, or mujoco or mock for trials")
+    rviz: bool = _argument(False, "show robot, target, workspace box and who drives in rviz")
+    seed: int = _argument(0, "of everything random")
+    roles: str = _argument("all", "which part this machine runs: all, robot or learner")
+    job: str = _argument("train", "train or evaluate")
+    reward: str = _argument("sparse", "which reward is learned from")
+    demos: int | None = _argument(
+        None, "demonstrations to record when there are none; without: the task's"
+    )
+    minutes: float | None = _argument(None, "stop training after this wall time")
+    until: float | None = _argument(None, "stop training at this success of the last 20, 0 .. 1")
+    max_steps: int | None = _argument(None, "stop training after so many environment steps")
+    episodes: int | None = _argument(
+        None, "evaluation episodes per policy; without: the actor's default"
+    )
+    run_dir: str = _argument("", "where checkpoints and logs go; empty: below runs")
+    demonstrations_dir: str = _argument("", "where demonstrations are kept; empty: below runs")
+    video_dir: str = _argument("", "where films of evaluated episodes go; empty: none are made")
 
     def __post_init__(self) -> None:
-        choices = {"roles": ROLES, "job": JOBS, "reward": REWARDS}
+        choices = {
+            "robot": robots.ROBOTS,
+            "gripper": robots.GRIPPERS,
+            "hardware": robots.HARDWARE,
+            "roles": ROLES,
+            "job": JOBS,
+            "reward": REWARDS,
+        }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} '{getattr(self, name)}' is not {' or '.join(allowed)}")
@@ -90,6 +116,12 @@ class Arguments:
                 raise ValueError(f"{name} {value} is below 0")
         if self.until is not None and self.until > 1:
             raise ValueError(f"until {self.until} is above 1: it is a success rate")
+        if self.robot == "fr3" and self.hardware == "franka" and not self.robot_ip:
+            raise ValueError("robot 'fr3' needs robot_ip, e.g. robot_ip:=172.16.0.2")
+        if self.robot == "sim" and self.robot_ip:
+            raise ValueError(f"robot_ip '{self.robot_ip}' is given for robot 'sim'; robot:=fr3?")
+        if not _NAMESPACE.fullmatch(self.namespace):
+            raise ValueError(f"namespace '{self.namespace}' is not of letters, digits and _")
         if self.video_dir and self.job != "evaluate":
             raise ValueError(f"video_dir '{self.video_dir}': only evaluations are filmed")
 
@@ -111,6 +143,15 @@ class Node:
     remappings: tuple[tuple[str, str], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     respawn: Respawn = field(default_factory=Respawn)
+    namespace: str = ""  # absolute; empty: none
+    renamed: bool = True  # it takes `name`; a process of several nodes names them itself
+    shares: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # nodes beside it
+    description: Mapping[str, str] | None = (
+        None  # it gets a robot description, with these arguments
+    )
+    arguments: tuple[str, ...] = ()  # on its command line
+    needs: tuple[str, ...] = ()  # packages without which it cannot run
+    optional: bool = False  # without them it is left out
 
 
 def argument_names() -> list[str]:
@@ -157,41 +198,48 @@ def make_graph(
         task file's overrides, and these over its `task` block.
       cores: of this machine; None: those this process may use.
     """
-    parameters = project(task.task)
+    parameters = project(task.task, arguments)
+    parameters |= robots.driver_parameters(task.task, arguments, task.path.parent)
     for layer in (task.overrides, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
     share_agent(parameters)
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
-    nodes = []
-    for name, package in _PACKAGES.items():
-        role = _ROLE_OF_NODE[name]
-        if arguments.roles not in ("all", role) or not _has_work(name, parameters[name]):
-            continue
-        environment = {**_ENVIRONMENTS[name], **_keep_parameters(arguments)}
-        if cores <= 4:
-            environment.update(_SMALL_MACHINE.get(name, {}))
-        nodes.append(
-            Node(
-                package=package,
-                executable=f"{name}_node",
-                name=name,
-                parameters=config.plain(parameters[name]),
-                role=role,
-                environment=environment,
-                respawn=_RESPAWN,
-            )
-        )
-    return tuple(nodes)
+    return tuple(
+        _make_node(name, kind, parameters, arguments, cores)
+        for name, kind in KINDS.items()
+        if arguments.roles in ("all", kind.role) and _is_wanted(name, arguments, parameters[name])
+    )
 
 
-_PACKAGES = {
-    "sim": "serl_sim",
-    "expert": "serl_sim",
-    "learner": "serl_learner",
-    "actor": "serl_actor",
-    "metrics_writer": "serl_learner",
-}
+def _make_node(
+    name: str,
+    kind: Kind,
+    parameters: Mapping[str, Mapping[str, Any]],
+    arguments: Arguments,
+    cores: int,
+) -> Node:
+    environment = {**_ENVIRONMENTS.get(name, {}), **_keep_parameters(arguments)}
+    if cores <= 4:
+        environment.update(_SMALL_MACHINE.get(name, {}))
+    groups = [group for group in (arguments.namespace, kind.group) if group]
+    return Node(
+        package=kind.package,
+        executable=kind.executable,
+        name=name,
+        parameters=config.plain(parameters[name]),
+        role=kind.role,
+        remappings=kind.remappings,
+        environment=environment,
+        respawn=_RESPAWN,
+        namespace="/" + "/".join(groups) if groups else "",
+        renamed=kind.renamed,
+        shares={other: config.plain(parameters[other]) for other in kind.shares},
+        description=robots.description_arguments(arguments) if kind.described else None,
+        arguments=kind.arguments,
+        needs=kind.needs,
+        optional=arguments.robot in kind.optional_for,
+    )
 
 
 def _keep_parameters(arguments: Arguments) -> dict[str, str]:
@@ -202,11 +250,16 @@ def _keep_parameters(arguments: Arguments) -> dict[str, str]:
     return {"SERL_PARAMETERS_FOLDER": str(folder)}
 
 
-def _has_work(name: str, parameters: Mapping[str, Any]) -> bool:
-    """Metrics need a directory to be written to: an evaluation keeps none."""
-    return name != "metrics_writer" or "directory" in parameters
+def _is_wanted(name: str, arguments: Arguments, parameters: Mapping[str, Any]) -> bool:
+    """Whether a node is part of what the user asked for."""
+    if arguments.robot not in KINDS[name].robots:
+        return False
+    if name == "metrics_writer":  # it needs a directory to write to: an evaluation keeps none
+        return "directory" in parameters
+    return name not in robots.DRIVERS or robots.is_wanted(name, arguments, parameters)
 
 
 def configuration(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
     """Parameters by node: what makes one run differ from another, and is saved with it."""
-    return {node.name: dict(node.parameters) for node in nodes}
+    by_name = {node.name: dict(node.parameters) for node in nodes}
+    return by_name | {name: dict(v) for node in nodes for name, v in node.shares.items() if v}

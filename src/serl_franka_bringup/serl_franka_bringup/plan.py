@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from serl_franka_bringup import graph
+from serl_franka_bringup.availability import usable
 from serl_franka_bringup.graph import Arguments, Node
+from serl_franka_bringup.robots import DRIVERS
 from serl_franka_bringup.run_directory import demonstrations_path, run_path
 from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 
 # What may differ between two runs of the same directory: where, how long, which part.
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
-for _name in ("reward",):
+for _name in ("reward", "robot", "robot_ip", "hardware", "cameras"):
     del _NOT_CONFIGURATION[_name]
 _NOT_LEARNING = ("video.",)  # beginnings of parameters that change nothing that is learned
 
@@ -49,7 +51,7 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
         demonstrations_dir=arguments.demonstrations_dir
         or str(demonstrations_path(root, file.name).absolute()),
     )
-    nodes = graph.make_graph(file, arguments, overrides)
+    nodes = usable(graph.make_graph(file, arguments, overrides))
     return Plan(file, arguments, nodes, Path(arguments.run_dir))
 
 
@@ -58,5 +60,5 @@ def _learning(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
     return {
         node: {k: v for k, v in parameters.items() if not k.startswith(_NOT_LEARNING)}
         for node, parameters in graph.configuration(nodes).items()
-        if node != "metrics_writer"
+        if node != "metrics_writer" and node not in DRIVERS
     }

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from serl_controllers.geometry import quaternion_from_rpy
 from serl_franka_bringup.task import Task, Vector6
 
 if TYPE_CHECKING:
@@ -35,12 +36,17 @@ _SCENE = (*_PLACE, "start_height", "clearance", "in_hand_offset_m", "in_hand_off
 _EXPERT = (*_PLACE, "translation_scale", "rotation_scale")
 
 
-def project(task: Task) -> dict[str, Parameters]:
+def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
     """Parameters by node name; what is not here keeps the default of the node's dataclass."""
+    real = {} if arguments.robot == "sim" else {"simulated": False, "lockstep": False}
     return {
         "sim": _sim(task),
         "expert": {"control_period": task.control_period, **_select(task, _EXPERT, "expert")},
-        "actor": {"job.demonstrations": task.demonstrations, **_select(task, _ACTOR, "task")},
+        "actor": {
+            **real,
+            "job.demonstrations": task.demonstrations,
+            **_select(task, _ACTOR, "task"),
+        },
         "learner": {},
         "metrics_writer": {},
     }
@@ -67,9 +73,28 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
     }
 
 
-def _sim(task: Task) -> Parameters:
+def project_controller(task: Task) -> Parameters:
+    """Parameters of the controller of a real arm: one compliance set, and the box."""
+    lower, upper = _controller_box(task)
+    compliance = dataclasses.asdict(task.compliance)
+    return {
+        **{f"compliance.compliance.{name}": value for name, value in compliance.items()},
+        "box.enabled": True,
+        "box.position": task.target_position,
+        "box.quaternion": tuple(quaternion_from_rpy(task.target_rpy).tolist()),
+        "box.lower": lower,
+        "box.upper": upper,
+    }
+
+
+def _controller_box(task: Task) -> tuple[tuple[float, ...], tuple[float, ...]]:
     lower = tuple(b - m for b, m in zip(task.box_lower, BOX_MARGIN, strict=True))
     upper = tuple(b + m for b, m in zip(task.box_upper, BOX_MARGIN, strict=True))
+    return lower, upper
+
+
+def _sim(task: Task) -> Parameters:
+    lower, upper = _controller_box(task)
     compliance = {f"compliance.{k}": v for k, v in dataclasses.asdict(task.compliance).items()}
     return {
         "control_period": task.control_period,

@@ -45,7 +45,7 @@ class FrankaHand:
         self._grasp = ActionClient(node, actions.Grasp, "franka_gripper/grasp")
         self._homing = ActionClient(node, actions.Homing, "franka_gripper/homing")
         self.opening: float | None = None
-        node.create_subscription(JointState, "franka_gripper/joint_states", self._on_joints, STATE)
+        node.create_subscription(JointState, "joint_states", self._on_joints, STATE)
 
     def carry_out(self, order: GripperOrder, done: Done) -> None:
         """Opens with Move, closes with Grasp."""
@@ -66,30 +66,31 @@ class FrankaHand:
         self._calls.act(self._homing, goal, TIMEOUT, lambda result, why: done(why))
 
     def _on_joints(self, message: JointState) -> None:
-        """Each finger's position is half the width [m]."""
-        self.opening = _share(sum(message.position[:2]), self._config.width)
+        """Each finger's position is half the width [m]; the arm's joints are not meant."""
+        fingers = [p for n, p in zip(message.name, message.position) if "finger" in n]
+        if fingers:
+            self.opening = _share(sum(fingers), self._config.width)
 
 
 class RobotiqGripper:
-    """A Robotiq 2F through the GripperCommand action of its controller in ros2_robotiq_gripper."""
+    """A Robotiq 2F through its controller in ros2_robotiq_gripper, whose action on Jazzy is
+    ParallelGripperCommand."""
 
     JOINT = "robotiq_85_left_knuckle_joint"
 
     def __init__(self, node: Node, calls: Calls, config: GripperConfig) -> None:
         """Raises MissingPackage."""
-        actions = need("control_msgs.action")
-        self._goal, self._calls, self._config = actions.GripperCommand.Goal, calls, config
-        self._command = ActionClient(
-            node, actions.GripperCommand, "robotiq_gripper_controller/gripper_cmd"
-        )
+        action = need("control_msgs.action").ParallelGripperCommand
+        self._goal, self._calls, self._config = action.Goal, calls, config
+        self._command = ActionClient(node, action, "robotiq_gripper_controller/gripper_cmd")
         self.opening: float | None = None
         node.create_subscription(JointState, "joint_states", self._on_joints, STATE)
 
     def carry_out(self, order: GripperOrder, done: Done) -> None:
         """Moves its driving joint; being stopped by a held part is what a grasp is for."""
         goal = self._goal()
-        goal.command.position = (1.0 - order.opening) * self._config.closed_position
-        goal.command.max_effort = self._config.force
+        goal.command.name = [self.JOINT]
+        goal.command.position = [(1.0 - order.opening) * self._config.closed_position]
         self._calls.act(self._command, goal, TIMEOUT, lambda result, why: done(why))
 
     def _on_joints(self, message: JointState) -> None:

@@ -15,6 +15,7 @@ from launch_ros.actions import Node as NodeAction
 
 from launch import Action, LaunchContext
 from serl_franka_bringup import graph, plan
+from serl_franka_bringup.command_line import write_parameters
 from serl_franka_bringup.graph import Arguments, Node
 from serl_franka_bringup.run_directory import RunDirectory
 
@@ -22,11 +23,22 @@ from serl_franka_bringup.run_directory import RunDirectory
 def task_actions(task: str) -> list[Action]:
     """Declared arguments and, once their values are known, the nodes of `task`."""
     declared = [
-        DeclareLaunchArgument(field.name, default_value="", description=field.name)
+        DeclareLaunchArgument(
+            field.name,
+            default_value=_text(field.default),
+            description=field.metadata["description"],
+        )
         for field in dataclasses.fields(Arguments)
     ]
     declared.append(DeclareLaunchArgument("runs", default_value="runs", description="root of runs"))
     return [*declared, OpaqueFunction(function=_start, kwargs={"task": task})]
+
+
+def _text(default: object) -> str:
+    """A default as a person would write it after `:=`; empty: none."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default is None else str(default)
 
 
 def _start(context: LaunchContext, task: str) -> list[Action]:
@@ -39,16 +51,18 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
     context.extend_globals({"serl_run_directory": directory})  # its lock lives as long as we do
     directory.save_configuration(graph.configuration(planned.nodes), sys.argv[1:])
     log = LogInfo(msg=f"run directory {planned.directory}")
-    return [log, *(node_action(node) for node in planned.nodes)]
+    return [log, *(node_action(node, write_parameters(node, directory)) for node in planned.nodes)]
 
 
-def node_action(node: Node) -> NodeAction:
+def node_action(node: Node, parameters: Path) -> NodeAction:
     """One process of the graph; launch keeps the delay before a restart the same."""
     return NodeAction(
         package=node.package,
         executable=node.executable,
-        name=node.name,
-        parameters=[dict(node.parameters)],
+        name=node.name if node.renamed else None,
+        namespace=node.namespace,
+        arguments=list(node.arguments),
+        parameters=[str(parameters)],
         remappings=list(node.remappings),
         additional_env=dict(node.environment),
         respawn=node.respawn.limit > 0,

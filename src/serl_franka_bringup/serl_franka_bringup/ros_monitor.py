@@ -15,15 +15,15 @@ from serl_interfaces.msg import Metrics, NodeStatus
 
 
 class Monitor:
-    """A node of its own in the given ROS domain; publishes nothing."""
+    """A node of its own in the given ROS domain and namespace; publishes nothing."""
 
-    def __init__(self, progress: Progress, domain: int) -> None:
+    def __init__(self, progress: Progress, domain: int, namespace: str = "") -> None:
         self._progress = progress
         self._context = Context()
         rclpy.init(
             context=self._context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
         )
-        self._node = rclpy.create_node("monitor", context=self._context)
+        self._node = rclpy.create_node("monitor", namespace=namespace, context=self._context)
         self._node.create_subscription(Metrics, "metrics", self._store_metrics, METRICS)
         self._node.create_subscription(NodeStatus, "status", self._store_status, STATUS)
         self._executor = SingleThreadedExecutor(context=self._context)

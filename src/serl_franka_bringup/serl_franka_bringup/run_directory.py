@@ -93,10 +93,19 @@ class RunDirectory:
             path.rename(path.with_name(f"config-{written}.yaml"))
         path.write_text(text, encoding="utf-8")
 
-    def write_parameters(self, node: str, parameters: Mapping[str, Any]) -> Path:
-        """Writes one node's parameter file, keyed for any namespace."""
+    def write_parameters(
+        self,
+        node: str,
+        parameters: Mapping[str, Any],
+        shares: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Path:
+        """Writes one process's parameter file, keyed for any namespace.
+
+        `shares` are the parameters of further nodes in the process.
+        """
         path = self.path / "params" / f"{node}.yaml"
-        content = {f"/**/{node}": {"ros__parameters": dict(parameters)}}
+        said = {node: parameters, **{name: v for name, v in (shares or {}).items() if v}}
+        content = {f"/**/{name}": {"ros__parameters": dict(v)} for name, v in said.items()}
         path.write_text(yaml.safe_dump(content, sort_keys=True), encoding="utf-8")
         return path
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
+from serl_franka_bringup.command_line import ros_arguments, write_parameters
 from serl_franka_bringup.domain import Domain
 from serl_franka_bringup.executable import find_executable
 from serl_franka_bringup.graph import Node
@@ -83,11 +84,9 @@ def make_programs(nodes: Sequence[Node], directory: RunDirectory) -> list[Progra
     """The processes of a graph; writes each node's parameter file."""
     programs = []
     for node in nodes:
-        path = directory.write_parameters(node.name, node.parameters)
-        command = [str(find_executable(node.package, node.executable)), "--ros-args"]
-        command += ["-r", f"__node:={node.name}", "--params-file", str(path)]
-        for source, target in node.remappings:
-            command += ["-r", f"{source}:={target}"]
+        path = write_parameters(node, directory)
+        program = str(find_executable(node.package, node.executable))
+        command = [program, *ros_arguments(node, path)]
         programs.append(Program(node.name, tuple(command), node.environment, node.respawn))
     return programs
 
@@ -102,6 +101,7 @@ def run_session(
     """Runs the graph until `job_node` says done or failed, a node stays dead, or Ctrl-C."""
     from serl_franka_bringup.ros_monitor import Monitor
 
+    namespace = next((node.namespace for node in nodes if node.name == job_node), "")
     domain = Domain(directory.path)
     progress = Progress(time.monotonic())
     chosen = "chosen for this run" if domain.chosen_here else "from the environment"
@@ -112,7 +112,7 @@ def run_session(
     try:
         with (
             Interrupts() as interrupts,
-            Monitor(progress, domain.id) as monitor,
+            Monitor(progress, domain.id, namespace) as monitor,
             ExitStack() as ends,
         ):
             for companion in companions:

@@ -155,9 +155,7 @@ def test_a_joint_reset_ends_when_the_arm_breaks(arm):
 def test_the_gripper_hears_changes_only_and_its_opening_is_told(arm):
     commands = arm.probe.create_publisher(ArmCommand, "arm/command", COMMAND)
     openings: list[float] = []
-    arm.probe.create_subscription(
-        Float32, "arm/gripper_state", lambda m: openings.append(m.data), STATE
-    )
+    arm.probe.create_subscription(Float32, "arm/gripper", lambda m: openings.append(m.data), STATE)
     arm.probe.bench.wait(commands.get_subscription_count, "the manager")
     for opening in (0.9, 0.8, 0.1, 0.0):
         commands.publish(ArmCommand(gripper=opening, has_gripper=True))

@@ -179,10 +179,12 @@ def test_the_franka_hand_moves_grasps_and_tells_its_opening(pair):
     assert (grasps[0].width, grasps[0].force) == (0.0, pytest.approx(60.0))
     assert grasps[0].epsilon.outer == pytest.approx(0.08)
 
-    states = pair.driver.create_publisher(JointState, "franka_gripper/joint_states", STATE)
+    states = pair.driver.create_publisher(JointState, "joint_states", STATE)
 
     def told():
-        states.publish(JointState(name=["a", "b"], position=[0.01, 0.01]))
+        states.publish(JointState(name=["fr3_joint1"], position=[1.0]))
+        fingers = ["fr3_finger_joint1", "fr3_finger_joint2"]
+        states.publish(JointState(name=fingers, position=[0.01, 0.01]))
         return hand.opening
 
     assert pair.wait(told, "the opening") == pytest.approx(0.25)
@@ -194,11 +196,11 @@ def test_the_robotiq_takes_positions_of_its_joint(pair):
     gripper = RobotiqGripper(pair.ours, pair.calls, GripperConfig(kind="robotiq"))
     goals: list = []
     name = "robotiq_gripper_controller/gripper_cmd"
-    server = act(pair.driver, control_action.GripperCommand, name, goals)
+    server = act(pair.driver, control_action.ParallelGripperCommand, name, goals)
     pair.bench.wait(gripper._command.server_is_ready, "the action")
     pair.answer(lambda done: gripper.carry_out(GripperOrder(0.0, True), done))
     pair.answer(lambda done: gripper.carry_out(GripperOrder(1.0), done))
-    assert [g.command.position for g in goals] == [pytest.approx(0.7929), 0.0]
+    assert [g.command.position[0] for g in goals] == [pytest.approx(0.7929), 0.0]
     states = pair.driver.create_publisher(JointState, "joint_states", STATE)
 
     def told():

@@ -1,0 +1,178 @@
+"""The nodes of each robot and of its drivers: where they come from, and their parameters. No ROS.
+
+`graph.py` composes them with the nodes of learning; a simulated robot is one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from serl_franka_bringup import config
+from serl_franka_bringup.cameras import load_cameras
+from serl_franka_bringup.projection import Parameters, project_controller
+
+if TYPE_CHECKING:
+    from serl_franka_bringup.graph import Arguments
+    from serl_franka_bringup.task import Task
+
+ROBOTS = ("sim", "fr3")
+HARDWARE = ("franka", "mujoco", "mock")
+GRIPPERS = ("none", "franka", "robotiq")
+CAMERAS = ("wrist_1", "wrist_2")  # names that a graph may have; cameras.yaml says which it has
+ARM_CONTROLLER = "cartesian_impedance_controller"
+DESCRIPTION = "urdf/fr3.urdf.xacro"  # in the package's share
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of node.
+
+    Attributes:
+      package, executable: what it is.
+      role: the machine it belongs to: "robot" or "learner".
+      robots: of which it is part.
+      needs: further packages, or Python modules, that it cannot do without.
+      optional_for: robots that go without it where it or what it needs is not installed.
+      renamed: it takes the name it has in the graph; a process of several nodes does not.
+      group: its namespace below the robot's.
+      described: it gets the robot description.
+      shares: nodes in the same process, whose parameters stand in the same file.
+      arguments: on its command line.
+      remappings: of its topics.
+    """
+
+    package: str
+    executable: str
+    role: str = "robot"
+    robots: tuple[str, ...] = ROBOTS
+    needs: tuple[str, ...] = ()
+    optional_for: tuple[str, ...] = ()
+    renamed: bool = True
+    group: str = ""
+    described: bool = False
+    shares: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    remappings: tuple[tuple[str, str], ...] = ()
+
+
+_CAMERA = Kind("realsense2_camera", "realsense2_camera_node", robots=("fr3",), group="camera")
+
+DRIVERS = {
+    "robot_state_publisher": Kind(
+        "robot_state_publisher",
+        "robot_state_publisher",
+        needs=("xacro", "franka_description"),
+        optional_for=("sim",),
+        described=True,
+    ),
+    "controller_manager": Kind(
+        "controller_manager",
+        "ros2_control_node",
+        robots=("fr3",),
+        needs=("serl_controllers",),
+        renamed=False,
+        shares=(
+            ARM_CONTROLLER,
+            "franka_robot_state_broadcaster",
+            "joint_state_broadcaster",
+            "robotiq_activation_controller",
+            "robotiq_gripper_controller",
+        ),
+    ),
+    "arm_manager": Kind(
+        "serl_franka_bringup",
+        "arm_manager_node",
+        robots=("fr3",),
+        needs=("controller_manager_msgs",),
+    ),
+    "franka_gripper": Kind(
+        "franka_gripper",
+        "franka_gripper_node",
+        robots=("fr3",),
+        remappings=(("~/joint_states", "joint_states"),),
+    ),
+    **dict.fromkeys(CAMERAS, _CAMERA),
+    "markers": Kind("serl_franka_bringup", "markers_node"),
+    "rviz2": Kind("rviz2", "rviz2"),
+}
+
+
+def is_wanted(name: str, arguments: Arguments, parameters: Mapping[str, Any]) -> bool:
+    """Whether a driver is part of the robot as the user asked for it."""
+    if name == "franka_gripper":
+        return arguments.gripper == "franka" and arguments.hardware == "franka"
+    if name in CAMERAS:
+        return "serial_no" in parameters
+    if name in ("markers", "rviz2"):
+        return arguments.rviz
+    return True
+
+
+def driver_parameters(task: Task, arguments: Arguments, directory: Path) -> dict[str, Parameters]:
+    """Parameters by node name; those of the real arm's files are read for the real arm only.
+
+    Args:
+      task: whose figures the controller gets.
+      arguments: what the user said.
+      directory: of controllers.yaml and cameras.yaml.
+
+    Raises:
+      ConfigError: names the file and the key.
+    """
+    every = (*DRIVERS, *(name for kind in DRIVERS.values() for name in kind.shares))
+    parameters: dict[str, Parameters] = {name: {} for name in every}
+    parameters["markers"] = {
+        "target_position": task.target_position,
+        "target_rpy": task.target_rpy,
+        "box_lower": task.box_lower,
+        "box_upper": task.box_upper,
+    }
+    if arguments.robot != "fr3":
+        return parameters
+    path = directory / "controllers.yaml"
+    for node, values in config.read_yaml(path).items():
+        if node not in parameters:
+            raise config.ConfigError(f"{path}: {node}: unknown key; known: {', '.join(every)}")
+        parameters[node].update(config.flatten(values))
+    parameters[ARM_CONTROLLER].update(project_controller(task))
+    parameters["arm_manager"] = _manager(arguments)
+    parameters["franka_gripper"] = {
+        "robot_ip": arguments.robot_ip,
+        "joint_names": ("fr3_finger_joint1", "fr3_finger_joint2"),
+    }
+    if arguments.cameras:
+        for name, camera in load_cameras(directory / "cameras.yaml").items():
+            if name not in CAMERAS:
+                known = ", ".join(CAMERAS)
+                raise config.ConfigError(f"{directory / 'cameras.yaml'}: {name}: known: {known}")
+            parameters[name] = camera.driver_parameters(name)
+    return parameters
+
+
+def description_arguments(arguments: Arguments) -> dict[str, str]:
+    """Of the xacro file. A simulated robot has no hardware, and its hand is drawn closed."""
+    if arguments.robot == "sim":
+        return {"hardware": "none", "gripper": "franka"}
+    return {
+        "hardware": arguments.hardware,
+        "robot_ip": arguments.robot_ip,
+        "gripper": arguments.gripper,
+    }
+
+
+def _manager(arguments: Arguments) -> Parameters:
+    helpers = ["joint_state_broadcaster"]
+    if arguments.hardware == "franka":
+        helpers.append("franka_robot_state_broadcaster")
+    if arguments.gripper == "robotiq" and arguments.hardware == "franka":
+        helpers += ["robotiq_activation_controller", "robotiq_gripper_controller"]
+    real = arguments.hardware == "franka"
+    return {
+        "supervision.controller": ARM_CONTROLLER,
+        "supervision.helpers": helpers,
+        "supervision.robot_reports": real,
+        "gripper.kind": arguments.gripper if real else "none",
+    }

@@ -87,6 +87,13 @@ class Outlet:
             self._board.waiting("the learner to take all records")
 
     def _wait_for_room(self, count: int) -> None:
+        """Holds once if it has to wait; then the watchdog keeps the pose.
+
+        To command the measured pose again and again would let a steady error move the arm.
+        """
+        held = False
         while not self._sender.wait_for_room(PATIENCE, count):
-            self._hold()
+            if not held:
+                self._hold()
+                held = True
             self._board.waiting(f"room for more records at the learner: {self._sender.shortage}")

@@ -7,6 +7,7 @@ import pytest
 from conftest import SPACES, FakeBoard, FakeLink
 
 from serl_actor.entry_queue import size_of
+from serl_actor.job import Cancelled
 from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import Snapshot
 from serl_actor.training import Training
@@ -42,6 +43,16 @@ def test_a_real_arm_does_not_begin_an_episode_without_room_for_all_of_it(make_cr
     assert starts == [1], "the arm waits before the reset"
     assert parts.arm.holds == 1
     assert link.records[-1].last
+
+
+def test_an_arm_that_waits_long_is_told_to_hold_once_and_not_moved_by_it(make_crew):
+    link = FakeLink(memory_bytes=4 * SIZE, acks=False)
+    board = FakeBoard(patience=4)
+    parts = make_crew(link=link, board=board, lockstep=False, steps=5)
+    with pytest.raises(Cancelled):
+        parts.crew.run(parts.crew.random())
+    assert len(board.waits) == 5
+    assert parts.arm.holds == 1
 
 
 def test_a_real_arm_without_room_in_spite_of_the_reservation_ends_the_episode(make_crew):

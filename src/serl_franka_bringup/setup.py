@@ -14,7 +14,8 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
-        (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
+        (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml") + glob("config/*.rviz"))),
+        (f"share/{PACKAGE}/urdf", sorted(glob("urdf/*.xacro"))),
     ],
     install_requires=["setuptools"],
     extras_require={"test": ["pytest"]},
@@ -26,6 +27,7 @@ setup(
     entry_points={
         "console_scripts": [
             "serl = serl_franka_bringup.cli:main",
+            "markers_node = serl_franka_bringup.markers_node:main",
             "arm_manager_node = serl_franka_bringup.arm_manager_node:main",
         ]
     },

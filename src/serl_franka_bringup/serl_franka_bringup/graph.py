@@ -199,14 +199,14 @@ def make_graph(
       cores: of this machine; None: those this process may use.
     """
     parameters = project(task.task, arguments)
-    parameters |= robots.driver_parameters(task.task, arguments, task.path.parent)
+    parameters |= robots.driver_parameters(task, arguments)
     for layer in (task.overrides, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
     share_agent(parameters)
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     return tuple(
-        _make_node(name, kind, parameters, arguments, cores)
+        _make_node(name, kind, parameters, task, arguments, cores)
         for name, kind in KINDS.items()
         if arguments.roles in ("all", kind.role) and _is_wanted(name, arguments, parameters[name])
     )
@@ -216,12 +216,14 @@ def _make_node(
     name: str,
     kind: Kind,
     parameters: Mapping[str, Mapping[str, Any]],
+    task: TaskFile,
     arguments: Arguments,
     cores: int,
 ) -> Node:
     environment = {**_ENVIRONMENTS.get(name, {}), **_keep_parameters(arguments)}
     if cores <= 4:
         environment.update(_SMALL_MACHINE.get(name, {}))
+    shown = kind.config_file
     groups = [group for group in (arguments.namespace, kind.group) if group]
     return Node(
         package=kind.package,
@@ -236,7 +238,7 @@ def _make_node(
         renamed=kind.renamed,
         shares={other: config.plain(parameters[other]) for other in kind.shares},
         description=robots.description_arguments(arguments) if kind.described else None,
-        arguments=kind.arguments,
+        arguments=("-d", str(robots.find_beside(task, shown))) if shown else (),
         needs=kind.needs,
         optional=arguments.robot in kind.optional_for,
     )

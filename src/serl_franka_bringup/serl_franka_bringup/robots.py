@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from serl_franka_bringup import config
 from serl_franka_bringup.cameras import load_cameras
 from serl_franka_bringup.projection import Parameters, project_controller
+from serl_franka_bringup.task import TaskFile, config_directory
 
 if TYPE_CHECKING:
     from serl_franka_bringup.graph import Arguments
-    from serl_franka_bringup.task import Task
 
 ROBOTS = ("sim", "fr3")
 HARDWARE = ("franka", "mujoco", "mock")
@@ -40,7 +40,7 @@ class Kind:
       group: its namespace below the robot's.
       described: it gets the robot description.
       shares: nodes in the same process, whose parameters stand in the same file.
-      arguments: on its command line.
+      config_file: shown to it on its command line by -d.
       remappings: of its topics.
     """
 
@@ -54,7 +54,7 @@ class Kind:
     group: str = ""
     described: bool = False
     shares: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
+    config_file: str = ""
     remappings: tuple[tuple[str, str], ...] = ()
 
 
@@ -96,7 +96,7 @@ DRIVERS = {
     ),
     **dict.fromkeys(CAMERAS, _CAMERA),
     "markers": Kind("serl_franka_bringup", "markers_node"),
-    "rviz2": Kind("rviz2", "rviz2"),
+    "rviz2": Kind("rviz2", "rviz2", config_file="serl.rviz"),
 }
 
 
@@ -111,17 +111,17 @@ def is_wanted(name: str, arguments: Arguments, parameters: Mapping[str, Any]) ->
     return True
 
 
-def driver_parameters(task: Task, arguments: Arguments, directory: Path) -> dict[str, Parameters]:
+def driver_parameters(file: TaskFile, arguments: Arguments) -> dict[str, Parameters]:
     """Parameters by node name; those of the real arm's files are read for the real arm only.
 
     Args:
-      task: whose figures the controller gets.
+      file: the task whose figures the controller gets; see `find_beside` for further files.
       arguments: what the user said.
-      directory: of controllers.yaml and cameras.yaml.
 
     Raises:
       ConfigError: names the file and the key.
     """
+    task = file.task
     every = (*DRIVERS, *(name for kind in DRIVERS.values() for name in kind.shares))
     parameters: dict[str, Parameters] = {name: {} for name in every}
     parameters["markers"] = {
@@ -132,7 +132,7 @@ def driver_parameters(task: Task, arguments: Arguments, directory: Path) -> dict
     }
     if arguments.robot != "fr3":
         return parameters
-    path = directory / "controllers.yaml"
+    path = find_beside(file, "controllers.yaml")
     for node, values in config.read_yaml(path).items():
         if node not in parameters:
             raise config.ConfigError(f"{path}: {node}: unknown key; known: {', '.join(every)}")
@@ -144,12 +144,18 @@ def driver_parameters(task: Task, arguments: Arguments, directory: Path) -> dict
         "joint_names": ("fr3_finger_joint1", "fr3_finger_joint2"),
     }
     if arguments.cameras:
-        for name, camera in load_cameras(directory / "cameras.yaml").items():
+        path = find_beside(file, "cameras.yaml")
+        for name, camera in load_cameras(path).items():
             if name not in CAMERAS:
-                known = ", ".join(CAMERAS)
-                raise config.ConfigError(f"{directory / 'cameras.yaml'}: {name}: known: {known}")
+                raise config.ConfigError(f"{path}: {name}: known are {', '.join(CAMERAS)}")
             parameters[name] = camera.driver_parameters(name)
     return parameters
+
+
+def find_beside(file: TaskFile, name: str) -> Path:
+    """A file of the robot: the one beside the task's file, else the installed one."""
+    beside = file.path.parent / name
+    return beside if beside.exists() else config_directory() / name
 
 
 def description_arguments(arguments: Arguments) -> dict[str, str]:

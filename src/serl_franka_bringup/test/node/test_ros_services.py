@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from conftest import Bench
 from rclpy.action import ActionServer
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -29,7 +29,7 @@ control_action = pytest.importorskip("control_msgs.action")
 class Pair:
     """A node of ours, a node in place of the driver, and what was asked but not answered yet."""
 
-    bench: Bench
+    bench: Any  # of conftest
     ours: Node
     driver: Node
     calls: Calls = field(default_factory=Calls)

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from serl_learner.types import Entry, Record
+from serl_learner.types import Entry, Observation, Record
+
+
+def observation_crc32(observation: Observation) -> int:
+    """Checksum over names, dtypes, shapes and bytes of all arrays, in the order of the names."""
+    crc = 0
+    for name, array in sorted(observation.items()):
+        crc = zlib.crc32(f"{name} {array.dtype.name} {list(array.shape)}\n".encode(), crc)
+        crc = zlib.crc32(array.tobytes(), crc)
+    return crc
 
 
 def describe(entry: Entry) -> dict[str, object]:
@@ -30,8 +39,12 @@ def describe(entry: Entry) -> dict[str, object]:
         "reward": float(np.float32(entry.reward)),
         "terminated": bool(entry.terminated),
         "truncated": bool(entry.truncated),
-        "last": entry.last,
+        "last": bool(entry.last),
+        "success": bool(entry.success),
+        "aborted": bool(entry.aborted),
         "source": entry.source.name,
+        "policy_version": int(entry.policy_version),
+        "observation_crc32": observation_crc32(entry.observation),
     }
     if entry.action is not None:
         line["action_crc32"] = zlib.crc32(np.asarray(entry.action, np.float32).tobytes())

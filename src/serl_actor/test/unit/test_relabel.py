@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from serl_actor.episode_index import EpisodeIndex, UnknownSteps
-from serl_actor.journal import Journal
+from serl_actor.journal import Journal, observation_crc32
 from serl_actor.recorder import Recorder
 from serl_learner.types import Entry, Record, Relabel, Source
 
@@ -104,8 +105,10 @@ def test_old_episodes_are_forgotten():
 def test_the_journal_says_what_was_recorded(tmp_path):
     journal = Journal(tmp_path / "deep" / "journal.jsonl")
     action = np.array((0.1, -0.2), np.float32)
-    journal.write(Record(b"\x01" * 16, 4, 2, 1, {}, action, 0.1, True, source=Source.DEMO))
-    journal.write(Record(b"\x01" * 16, 5, 2, 2, {}, None, last=True))
+    seen = {"b": np.ones(2, np.float32), "a": np.zeros((1, 3), np.uint8)}
+    first = Record(b"\x01" * 16, 4, 2, 1, seen, action, 0.1, True, source=Source.DEMO)
+    journal.write(replace(first, policy_version=3))
+    journal.write(Record(b"\x01" * 16, 5, 2, 2, seen, None, last=True, success=True, aborted=True))
     journal.write(Relabel(b"\x01" * 16, 6, 3, 4, 1.0, True))
     lines = [json.loads(line) for line in (tmp_path / "deep/journal.jsonl").open()]
     session = "01" * 16
@@ -119,11 +122,34 @@ def test_the_journal_says_what_was_recorded(tmp_path):
         "terminated": True,
         "truncated": False,
         "last": False,
+        "success": False,
+        "aborted": False,
         "source": "DEMO",
+        "policy_version": 3,
+        "observation_crc32": zlib.crc32(
+            b"a uint8 [1, 3]\n" + bytes(3) + b"b float32 [2]\n" + np.ones(2, np.float32).tobytes()
+        ),
         "action_crc32": zlib.crc32(action.tobytes()),
     }
     assert (lines[1]["last"], "action_crc32" in lines[1]) == (True, False)
+    assert (lines[1]["success"], lines[1]["aborted"]) == (True, True)
     assert (lines[2]["kind"], lines[2]["first_seq"], lines[2]["last_seq"]) == ("relabel", 3, 4)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"a": np.ones(4, np.float32)},
+        {"b": np.zeros(4, np.float32)},
+        {"a": np.zeros((2, 2), np.float32)},
+        {"a": np.zeros(4, np.int32)},
+    ],
+    ids=["value", "name", "shape", "dtype"],
+)
+def test_the_journal_tells_observations_apart(other):
+    same = {"a": np.zeros(4, np.float32)}
+    assert observation_crc32(same) == observation_crc32({"a": np.zeros(4, np.float32)})
+    assert observation_crc32(same) != observation_crc32(other)
 
 
 def test_the_journal_of_a_killed_actor_goes_on_with_a_whole_line(tmp_path):

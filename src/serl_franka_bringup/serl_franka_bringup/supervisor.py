@@ -116,7 +116,8 @@ class _Child:
             self.failures = 0
         if lived >= respawn.longest_delay:
             self.restarts = 0
-        if code == 0 or not self.was_ever_up or self.failures >= respawn.limit:
+        hopeless = code > 0 and not self.was_ever_up  # it would only fail again
+        if code == 0 or hopeless or self.failures >= respawn.limit:
             return None
         return respawn.delay(self.restarts)
 
@@ -175,8 +176,8 @@ class Supervisor:
         """Restarts what is due and returns the deaths since the last call.
 
         Args:
-          is_up: whether a program, by name, has come up since a time [s]. One that dies without
-            ever having done so is not restarted: it would only fail again.
+          is_up: whether a program, by name, has come up since a time [s]. One that fails without
+            ever having done so is not restarted; one that is killed is.
           work: a number that grows while the programs get on with what they are run for.
         """
         now = self._clock()

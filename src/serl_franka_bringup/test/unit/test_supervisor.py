@@ -103,6 +103,14 @@ def kill_and_restart(supervisor: Supervisor, is_up=lambda name, since: True, wor
     return deaths[0]
 
 
+def test_what_is_killed_while_it_starts_is_respawned_up_to_the_limit(tmp_path):
+    respawned = program("learner", SLEEP, limit=2, first_delay=0.0)
+    with Supervisor([respawned], tmp_path) as supervisor:
+        supervisor.start()
+        deaths = [kill_and_restart(supervisor, lambda name, since: False) for _ in range(3)]
+        assert [death.restart_in is None for death in deaths] == [False, False, True]
+
+
 def test_what_takes_up_its_work_again_is_restarted_for_ever(tmp_path):
     """Far more deaths in quick succession than the limit, each after recovery."""
     respawned = program("learner", SLEEP, limit=2, first_delay=0.0)

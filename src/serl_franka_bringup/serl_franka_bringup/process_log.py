@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -38,12 +39,28 @@ class ProcessLog:
         return log
 
     def rotate(self) -> None:
-        """Makes the file the older one if it has reached the limit."""
-        if not self.path.exists() or self.path.stat().st_size < self._limit:
-            return
-        shutil.copyfile(self.path, self._older)
+        """Makes the file the older one if it has reached the limit; drops both if it cannot.
+
+        What a program says is never worth the run: no OSError leaves this.
+        """
+        with contextlib.suppress(OSError):
+            if not self.path.exists() or self.path.stat().st_size < self._limit:
+                return
+            try:
+                shutil.copyfile(self.path, self._older)
+            except OSError as error:
+                self._drop(error)
+            else:
+                os.truncate(self.path, 0)
+                self._begin -= self._older.stat().st_size
+
+    def _drop(self, error: OSError) -> None:
+        """Empties the file for lack of a place for the older one, and says so in it."""
+        self._older.unlink(missing_ok=True)  # half a copy, or none
         os.truncate(self.path, 0)
-        self._begin -= self._older.stat().st_size
+        self._begin = 0
+        with self.path.open("a", encoding="utf-8") as log:
+            log.write(f"--- what was here is lost: {error}\n")
 
     def last_lines(self, count: int = 12, limit: int = 8192) -> tuple[str, ...]:
         """The end of what the newest process wrote, at most `count` lines of `limit` bytes."""

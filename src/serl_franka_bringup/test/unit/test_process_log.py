@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 from serl_franka_bringup.process_log import ProcessLog
 
 
@@ -37,3 +40,35 @@ def test_last_lines_are_those_of_the_newest_process(tmp_path):
             stream.write(text)
     assert log.last_lines() == ("second", "and last")
     assert log.last_lines(count=1) == ("and last",)
+
+
+def test_on_a_full_disk_the_log_is_emptied_and_says_so(tmp_path, monkeypatch):
+    def half_a_copy(source, target):
+        Path(target).write_bytes(Path(source).read_bytes()[:500])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("serl_franka_bringup.process_log.shutil.copyfile", half_a_copy)
+    log = ProcessLog(tmp_path / "sim.log", limit=1000)
+    with log.open() as stream:
+        stream.write(b"x" * 1000)
+        stream.flush()
+        log.rotate()
+        stream.write(b"goes on\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["sim.log"]
+    first, second = log.last_lines()
+    assert first.startswith("--- what was here is lost: ")
+    assert "No space left" in first
+    assert second == "goes on"
+
+
+def test_a_log_that_cannot_even_be_emptied_stops_nothing(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    log = ProcessLog(tmp_path / "sim.log", limit=1000)
+    with log.open() as stream:
+        stream.write(b"x" * 1000)
+    monkeypatch.setattr("serl_franka_bringup.process_log.shutil.copyfile", refuse)
+    monkeypatch.setattr("serl_franka_bringup.process_log.os.truncate", refuse)
+    log.rotate()
+    assert log.path.stat().st_size == 1000

@@ -28,7 +28,7 @@ KINDS = {
     "expert": Kind("serl_sim", "expert_node"),
     "learner": Kind("serl_learner", "learner_node", role="learner"),
     "actor": Kind("serl_actor", "actor_node"),
-    "metrics_writer": Kind("serl_learner", "metrics_writer_node", role="learner"),
+    "metrics_writer": Kind("serl_learner", "metrics_writer_node", role="learner", vital=False),
     **robots.DRIVERS,
 }
 NODES = (*KINDS, *(name for kind in KINDS.values() for name in kind.shares))
@@ -152,6 +152,7 @@ class Node:
     arguments: tuple[str, ...] = ()  # on its command line
     needs: tuple[str, ...] = ()  # packages without which it cannot run
     optional: bool = False  # without them it is left out
+    vital: bool = True  # a run ends when it stays dead
 
 
 def argument_names() -> list[str]:
@@ -241,6 +242,7 @@ def _make_node(
         arguments=("-d", str(robots.find_beside(task, shown))) if shown else (),
         needs=kind.needs,
         optional=arguments.robot in kind.optional_for,
+        vital=kind.vital,
     )
 
 

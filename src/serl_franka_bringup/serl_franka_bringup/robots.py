@@ -42,6 +42,7 @@ class Kind:
       shares: nodes in the same process, whose parameters stand in the same file.
       config_file: shown to it on its command line by -d.
       remappings: of its topics.
+      vital: a run ends when it stays dead; false: the run goes on without it.
     """
 
     package: str
@@ -56,6 +57,7 @@ class Kind:
     shares: tuple[str, ...] = ()
     config_file: str = ""
     remappings: tuple[tuple[str, str], ...] = ()
+    vital: bool = True
 
 
 _CAMERA = Kind("realsense2_camera", "realsense2_camera_node", robots=("fr3",), group="camera")
@@ -95,8 +97,8 @@ DRIVERS = {
         remappings=(("~/joint_states", "joint_states"),),
     ),
     **dict.fromkeys(CAMERAS, _CAMERA),
-    "markers": Kind("serl_franka_bringup", "markers_node"),
-    "rviz2": Kind("rviz2", "rviz2", config_file="serl.rviz"),
+    "markers": Kind("serl_franka_bringup", "markers_node", vital=False),
+    "rviz2": Kind("rviz2", "rviz2", config_file="serl.rviz", vital=False),
 }
 
 

@@ -98,7 +98,7 @@ def run_session(
     job_node: str = "actor",
     companions: Sequence[Companion] = (),
 ) -> Ending:
-    """Runs the graph until `job_node` says done or failed, a node stays dead, or Ctrl-C."""
+    """Runs the graph until `job_node` says done or failed, a vital node stays dead, or Ctrl-C."""
     from serl_franka_bringup.ros_monitor import Monitor
 
     namespace = next((node.namespace for node in nodes if node.name == job_node), "")
@@ -109,6 +109,7 @@ def run_session(
     programs = make_programs(nodes, directory)
     environment = {"ROS_DOMAIN_ID": str(domain.id)}
     supervisor = Supervisor(programs, directory.path / "logs", environment)
+    vital = frozenset(node.name for node in nodes if node.vital)
     try:
         with (
             Interrupts() as interrupts,
@@ -120,8 +121,9 @@ def run_session(
                 ends.callback(companion.end)
             with supervisor, open_view(progress, sys.stdout) as view:
                 supervisor.start()
-                loop = _Loop(supervisor, monitor, progress, view, interrupts, job_node, companions)
-                ending = loop.run()
+                ending = _Loop(
+                    supervisor, monitor, progress, view, interrupts, job_node, companions, vital
+                ).run()
                 ends.close()
                 view.say("stopping")
                 supervisor.stop(hurry=lambda: interrupts.count > 1)
@@ -141,6 +143,7 @@ class _Loop:
     interrupts: Interrupts
     job_node: str
     companions: Sequence[Companion]
+    vital: frozenset[str]  # names of the nodes that a run ends with
 
     def run(self) -> Ending:
         """Until the job, a node or the user ends it."""
@@ -162,7 +165,7 @@ class _Loop:
             self.view.update()
 
     def _tell(self, deaths: Sequence[Death]) -> tuple[str, str]:
-        """Says who died; how and why the session ends if one of them stays dead."""
+        """Says who died; how and why the session ends if a vital one stays dead."""
         how, reason = "", ""
         for death in deaths:
             self.view.say(str(death))
@@ -170,6 +173,10 @@ class _Loop:
                 continue
             for line in death.last_lines if death.code not in (0, -signal.SIGKILL) else ():
                 self.view.say(f"  {death.name} | {line}")
-            if death.restart_in is None:
+            if death.restart_in is not None:
+                continue
+            if death.name in self.vital:
                 how, reason = "died", str(death)
+            else:
+                self.view.say(f"the run goes on without {death.name}")
         return how, reason

@@ -19,7 +19,24 @@ from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
 for _name in ("reward", "robot", "robot_ip", "hardware", "cameras"):
     del _NOT_CONFIGURATION[_name]
-_NOT_LEARNING = ("video.",)  # beginnings of parameters that change nothing that is learned
+# Parameters by node that change nothing that is learned; a name with a dot at its end is a group.
+_NOT_LEARNING = {
+    "sim": ("video.",),
+    "actor": ("journal", "sender."),
+    "learner": (
+        "checkpoint_dir",
+        "checkpoint_every_s",
+        "compression",
+        "demonstrations_dir",
+        "lease_s",
+        "log_bytes",
+        "log_dir",
+        "min_free_bytes",
+        "pending_bytes",
+        "refused_limit",
+        "serve_checkpoint",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,15 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
 def _learning(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
     """What makes one run differ from another."""
     return {
-        node: {k: v for k, v in parameters.items() if not k.startswith(_NOT_LEARNING)}
+        node: {k: v for k, v in parameters.items() if _is_learning(node, k)}
         for node, parameters in graph.configuration(nodes).items()
         if node != "metrics_writer" and node not in DRIVERS
     }
+
+
+def _is_learning(node: str, parameter: str) -> bool:
+    """Whether a run with another value would learn something else."""
+    return not any(
+        parameter.startswith(name) if name.endswith(".") else parameter == name
+        for name in _NOT_LEARNING.get(node, ())
+    )

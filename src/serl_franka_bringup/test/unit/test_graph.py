@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 import yaml
 
+from serl_actor.transition_sender import SenderConfig
 from serl_franka_bringup import graph, plan
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import BOX_MARGIN
 from serl_franka_bringup.task import load_task
+from serl_learner.episode_log import LogConfig
+from serl_learner.learner_node import NodeConfig
 
 PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
 
@@ -174,6 +178,19 @@ def test_a_run_is_resumed_with_other_stop_criteria_and_is_another_with_other_par
     assert directory("seed:=2") != first
     assert directory("seed:=1", "learner.batch_size:=64") != first
     assert directory("run_dir:=/somewhere") == Path("/somewhere")
+
+
+def test_a_run_is_resumed_with_other_limits_of_its_log_and_its_sender(tmp_path):
+    def directory(*pairs: str) -> Path:
+        return plan.make_plan(str(PCB), pairs, tmp_path).directory
+
+    plain = directory()
+    learner = [f.name for kept in (LogConfig, NodeConfig) for f in dataclasses.fields(kept)]
+    sender = [f"sender.{field.name}" for field in dataclasses.fields(SenderConfig)]
+    for name in (*(f"learner.{n}" for n in learner), *(f"actor.{n}" for n in sender)):
+        assert directory(f"{name}:=1") == plain, name
+    assert directory("actor.journal:=j.jsonl", "learner.log_bytes:=100000000") == plain
+    assert directory("learner.publish_every:=20") != plain
 
 
 def test_small_machines_keep_the_threads_of_learner_and_actor_apart():

@@ -127,6 +127,7 @@ class LearnerSession:
             return
         if trainer.spec is None:
             trainer.start(spec)
+            trainer.notice(record.policy_version)
             trainer.publish()
         trainer.notice(record.policy_version)
         if record.source != Source.DEMO:

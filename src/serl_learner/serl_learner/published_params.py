@@ -9,24 +9,27 @@ from serl_learner.params_codec import EncodedParams, encode
 
 KEPT = 50
 """Versions kept in memory."""
+STRIDE = 10_000
+"""Versions left out after those of a learner before: it gave out more than its files tell."""
 
 
 class PublishedParams:
     """Counts versions; they only ever grow, also over a restart."""
 
     def __init__(self, layout_hash: str, version: int = 0) -> None:
-        """`version` is the newest that was given out before."""
+        """`version` is the newest that was given out by this process."""
         self.layout_hash = layout_hash
         self.version = version
         self._kept: deque[EncodedParams] = deque(maxlen=KEPT)
 
     def notice(self, version: int) -> None:
-        """An actor uses `version`: newer ones begin above it.
+        """`version` was given out, or an actor uses it.
 
-        A learner that was killed restarts with the version of its checkpoint, which may be older
-        than what it published last.
+        If this process did not give it out, one before did, and others after it that no file
+        tells of: the next one is `STRIDE` above, so that no number names two policies.
         """
-        self.version = max(self.version, version)
+        if version > self.version:
+            self.version = version + STRIDE
 
     def publish(self, params: Any, learner_step: int) -> EncodedParams:
         """The next version, encoded."""

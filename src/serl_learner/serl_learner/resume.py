@@ -84,6 +84,8 @@ def restore_log(
         if retention is not None and path.parent == store.log:
             retention.note(path, episode)
         if trainer is not None and trainer.learner is not None:
+            if path.parent == store.log:
+                trainer.notice(1)  # whoever wrote it gave out one at least
             position = positions.get(episode.session.hex(), 0)
             trainer.relearn(episode, trained_on=episode.next_seq <= position)
     if retention is not None and trainer is not None and trainer.learner is not None:

@@ -74,6 +74,7 @@ class Trainer:
         self.metrics: dict[str, float] = {}
         self.counted = Counters()
         self._backlog: deque[_Job] = deque()
+        self._ahead = 0  # online steps that came while there was a backlog
         self._unpublished: EncodedParams | None = None
         self._published_block = 0
         self._compilation: threading.Thread | None = None
@@ -99,7 +100,9 @@ class Trainer:
     def offer(self, entry: Entry) -> None:
         """Takes an entry that just came in. Raises RejectedRecord."""
         assert self.learner is not None
-        self._take(self._job(self.learner, entry))
+        job = self._job(self.learner, entry)
+        self._ahead = self._ahead + job.steps if self._backlog else 0
+        self._take(job)
 
     def learn(self, episode: Episode) -> None:
         """Takes a whole demonstration."""
@@ -127,7 +130,7 @@ class Trainer:
             self.notice(record.policy_version)
 
     def notice(self, version: int) -> None:
-        """An actor uses this version of the policy."""
+        """This version of the policy was given out, or an actor uses it."""
         if self.published is not None:
             self.published.notice(version)
 
@@ -200,12 +203,14 @@ class Trainer:
         """Online steps that actors may make on top of those that arrived.
 
         They never exceed what the learner allows; and if none is free, blocks are due, so it
-        never stops for good.
+        never stops for good. Behind a backlog `max_lag` steps are free all the same: a restart
+        does not keep an actor waiting until everything is caught up with.
         """
         if self.learner is None:
             return self.config.training_starts + self.config.max_lag
-        waiting = sum(job.steps for job in self._backlog)
-        return max(0, self.learner.allowed_steps() - self.learner.online_steps - waiting)
+        if self._backlog:
+            return max(0, self.config.max_lag - self._ahead)
+        return max(0, self.learner.allowed_steps() - self.learner.online_steps)
 
     def publish(self) -> None:
         """Makes the next version of the policy, if there is a learner."""

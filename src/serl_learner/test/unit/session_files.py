@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from toy import SMALL, record
 
 from serl_learner.disk_space import DiskSpace
@@ -112,3 +113,17 @@ def train(session):
         time.sleep(0.01)
     while session.work():
         pass
+
+
+def lockstep(session, entries):
+    """Sends entries, and does every block that is due before the next one."""
+    for entry in entries:
+        session.receive(entry)
+        train(session)
+
+
+def state(session):
+    """All that goes on from here."""
+    learner = session.learner
+    counters = (learner.online_steps, learner.blocks, learner.demonstrations)
+    return learner.agent, learner.prior, learner.online, np.array(counters)

@@ -11,6 +11,7 @@ from toy import record, same
 from serl_learner.episodes import EpisodeError, stretch
 from serl_learner.learner_session import UNLIMITED
 from serl_learner.params_codec import read_params
+from serl_learner.published_params import STRIDE
 from serl_learner.types import Source
 
 
@@ -190,7 +191,7 @@ def test_restart_goes_on_from_the_files(make):
     assert after.learner.online_steps == 10
     assert same(after.learner.agent, before.learner.agent)
     assert same(after.learner.prior, before.learner.prior)
-    assert after.take_unpublished().version == before.trainer.published.version + 1
+    assert after.take_unpublished().version == before.trainer.published.version + STRIDE + 1
     send(after, episode(3, 18))
     train(after)
     assert after.learner.updates == 2 * (15 - 4)

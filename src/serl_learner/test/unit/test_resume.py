@@ -6,13 +6,22 @@ import dataclasses
 
 import numpy as np
 import pytest
-from session_files import CONFIG, episode, send, train
+from session_files import (
+    CONFIG,
+    Clock,
+    Files,
+    Sessions,
+    episode,
+    lockstep,
+    send,
+    state,
+    train,
+)
 from toy import record, same
 
 from serl_learner import checkpoint
 from serl_learner.checkpoint import CheckpointError
-from serl_learner.episode_log import LogConfig
-from serl_learner.replay import transition_bytes
+from serl_learner.published_params import STRIDE
 from serl_learner.types import Relabel, Source
 
 EPISODES = 6
@@ -46,25 +55,9 @@ def course():
 ALL = course()
 
 
-def lockstep(session, entries):
-    """Sends entries, and does every block that is due before the next one."""
-    for entry in entries:
-        session.receive(entry)
-        train(session)
-
-
-def state(session):
-    """All that goes on from here."""
-    learner = session.learner
-    counters = (learner.online_steps, learner.blocks, learner.demonstrations)
-    return learner.agent, learner.prior, learner.online, np.array(counters)
-
-
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory):
     """The state at the end of a run that nothing interrupted."""
-    from session_files import Clock, Files, Sessions
-
     session = Sessions(tmp_path_factory.mktemp("straight"), Files(), Clock())()
     lockstep(session, ALL)
     return state(session)
@@ -118,6 +111,24 @@ def test_what_comes_during_the_backlog_waits_behind_it(make, straight):
     assert second.acknowledgements()[0].credit == len(ALL)
     train(second)
     assert same(state(second), straight)
+
+
+def test_behind_a_backlog_an_actor_may_go_on_by_as_much_as_it_may_lead(make):
+    lockstep(make(), ALL[:31])
+    session = make()
+    (ack,) = session.acknowledgements()
+    assert session.trainer.behind
+    assert ack.credit == ack.received_seq + CONFIG.max_lag
+    begin = ack.received_seq
+    ack = send(session, ALL[begin : begin + 2])
+    assert ack.credit == begin + CONFIG.max_lag
+    ack = send(session, ALL[begin + 2 : begin + 5])
+    assert ack.credit == ack.received_seq
+    train(session)
+    assert not session.trainer.behind
+    (ack,) = session.acknowledgements()
+    assert ack.credit == ack.received_seq + CONFIG.max_lag
+    assert session.learner.updates == 2 * (session.learner.online_steps - 4)
 
 
 def test_demonstrations_are_known_at_once(make):
@@ -175,7 +186,31 @@ def test_versions_go_on_above_the_checkpoints(make):
     lockstep(before, ALL[:20])
     before.save_checkpoint()
     version = before.trainer.published.version
-    assert make().take_unpublished().version == version + 1
+    after = make()
+    assert after.take_unpublished().version == version + STRIDE + 1
+    assert make().take_unpublished().version == version + STRIDE + 1  # nothing was saved
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_no_version_names_two_policies(make, saved):
+    """The actor's open episode is ahead of all files; no sealed record names a version."""
+    before = make()
+    if saved:
+        lockstep(before, ALL[:8])
+        before.save_checkpoint()
+    lockstep(before, ALL[8 if saved else 0 : 29])
+    ahead = before.trainer.published.version
+    after = make()
+    assert after.take_unpublished().version > ahead > 2
+    published = after.trainer.published.version
+    send(after, [dataclasses.replace(ALL[24], policy_version=ahead)])
+    assert after.trainer.published.version == published
+
+
+def test_an_actor_that_knows_more_than_all_files_is_believed(make):
+    session = make(keeps_log=False)
+    send(session, [record(0, policy_version=7)])
+    assert session.take_unpublished().version == 7 + STRIDE + 1
 
 
 def test_the_background_write_is_the_same_as_the_other(make, straight):
@@ -201,64 +236,3 @@ def test_a_full_disk_costs_a_checkpoint_and_is_told(make, files):
     assert notice.startswith("no checkpoint, the previous one stays: disk space: ")
     lockstep(session, ALL[14:20])
     assert session.learner.blocks > 0
-
-
-class Test_retention:
-    """The oldest files go; what replay needs and what sessions have reached stays."""
-
-    CAPACITY = 8
-    SMALL_REPLAY = dataclasses.replace(
-        CONFIG,
-        replay_bytes=CAPACITY
-        * transition_bytes({"a": ((2,), "float32"), "b": ((1,), "float32")}, 2),
-    )
-
-    def run(self, make, log, episodes=7):
-        session = make(log, config=self.SMALL_REPLAY)
-        for number in range(episodes):
-            lockstep(session, episode(number, 6 * number))
-        return session
-
-    def test_keeps_what_replay_needs(self, make, files, tmp_path):
-        session = self.run(make, LogConfig(log_bytes=1))
-        on_disk = sorted(p.name for p in (tmp_path / "log").glob("*.mcap"))
-        assert on_disk == [f"n00000{n + 1}-73737373-00000{n}.mcap" for n in (5, 6)]
-        assert sum("replay needs all of them" in notice for notice in session.notices) == 1
-        session.save_checkpoint()
-        after = make(LogConfig(log_bytes=1), config=self.SMALL_REPLAY)
-        assert same(state(after), state(session))
-        assert after.acknowledgements()[0].received_seq == 42
-        lockstep(after, episode(7, 42))
-        lockstep(session, episode(7, 42))
-        assert same(state(after), state(session))
-
-    def test_removes_no_more_than_the_limit_asks(self, make, tmp_path):
-        self.run(make, LogConfig(log_bytes=450))  # a file of this test takes 100
-        assert len(list((tmp_path / "log").glob("*.mcap"))) == 4
-
-    def test_keeps_all_without_a_limit(self, make, tmp_path):
-        self.run(make, LogConfig())
-        assert len(list((tmp_path / "log").glob("*.mcap"))) == 7
-
-    def test_counts_nothing_twice_when_killed_between_count_and_removal(
-        self, make, files, tmp_path, monkeypatch
-    ):
-        with monkeypatch.context() as killed:
-            killed.setattr("pathlib.Path.unlink", lambda *_, **__: exec("raise KeyboardInterrupt"))
-            with pytest.raises(KeyboardInterrupt):
-                self.run(make, LogConfig(log_bytes=1))
-        after = make(LogConfig(log_bytes=1), config=self.SMALL_REPLAY)
-        train(after)
-        sent = after.acknowledgements()[0].received_seq
-        assert after.learner.online_steps == sent // 6 * 5
-
-    def test_remembers_sessions_of_which_no_file_is_left(self, make, tmp_path):
-        self.run(make, LogConfig(log_bytes=1), episodes=3)
-        session = make(LogConfig(log_bytes=1), config=self.SMALL_REPLAY)
-        for number in range(4):
-            lockstep(session, episode(number, 6 * number, session=b"t" * 16, actor_id="other"))
-        after = make(LogConfig(log_bytes=1), config=self.SMALL_REPLAY)
-        assert set((tmp_path / "log").glob("*73737373*")) == set()
-        assert after.actors.positions() == {"73" * 16: 18, "74" * 16: 24}
-        send(after, [record(0, seq=18, episode=2)])
-        assert "episode 2 is sealed, the next one is 3" in after.last_rejection

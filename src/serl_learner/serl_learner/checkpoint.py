@@ -8,6 +8,7 @@ configuration, commit). The agent's leaves go in as one vector per dtype, in the
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zlib
 from collections.abc import Mapping
@@ -29,6 +30,9 @@ KEPT = 3
 _ABOUT = "about.json"
 _UNFINISHED = "*.orbax-checkpoint-tmp*"
 _SET_ASIDE = ".damaged"
+_OLDER = ".older"
+_NAME = re.compile(rf"(\d+)({re.escape(_OLDER)})?")
+_CHECKSUM = "about_crc32"
 
 
 class CheckpointError(ValueError):
@@ -81,22 +85,30 @@ def take(
 
 
 def write(directory: Path, snapshot: Snapshot, space: DiskSpace | None = None) -> Path:
-    """Writes `directory/<blocks>` and removes all but the newest; one that is there stays.
+    """Writes `directory/<blocks>` and removes all but the newest.
+
+    One of as many blocks is replaced, unless it says the same; until then it is `<blocks>.older`.
 
     Raises:
       NoSpace: the disk is full; OSError: it cannot be written. What was there is untouched.
     """
     path = directory / str(snapshot.about["counters"]["blocks"])
-    if path.exists():
+    if path.exists() and _says(path, snapshot.about):
         return path
     space = space or DiskSpace()
     directory.mkdir(parents=True, exist_ok=True)
     _remove(directory.glob(_UNFINISHED))
     space.require(directory, snapshot.size)
+    older = path.with_name(path.name + _OLDER)
+    if path.exists():
+        _remove([older])
+        path.rename(older)
     try:
         _write_items(path, snapshot)
     except Exception as error:  # tensorstore reports a full disk as ValueError
         _remove(directory.glob(_UNFINISHED))
+        if older.exists():
+            older.rename(path)
         if "No space left" in str(error) or "ENOSPC" in str(error):
             raise space.shortage(directory, snapshot.size) from error
         raise OSError(f"checkpoint {path} was not written: {error}") from error
@@ -104,11 +116,19 @@ def write(directory: Path, snapshot: Snapshot, space: DiskSpace | None = None) -
     return path
 
 
+def _says(path: Path, about: Mapping[str, Any]) -> bool:
+    try:
+        return _crc_of_about(read_about(path)) == _crc_of_about(about)
+    except DamagedCheckpoint:
+        return False
+
+
 def _write_items(path: Path, snapshot: Snapshot) -> None:
     import orbax.checkpoint as ocp  # takes half a second: not before it is needed
 
+    about = snapshot.about | {_CHECKSUM: _crc_of_about(snapshot.about)}
     items = ocp.args.Composite(
-        state=ocp.args.PyTreeSave(snapshot.vectors), about=ocp.args.JsonSave(snapshot.about)
+        state=ocp.args.PyTreeSave(snapshot.vectors), about=ocp.args.JsonSave(about)
     )
     with _checkpointer() as checkpointer:
         checkpointer.save(path.absolute(), args=items)
@@ -129,8 +149,9 @@ def candidates(directory: Path) -> list[Path]:
     """Finished checkpoints, the newest first."""
     if not directory.is_dir():
         return []
-    found = [p for p in directory.iterdir() if p.name.isdecimal() and p.is_dir()]
-    return sorted(found, key=lambda p: int(p.name), reverse=True)
+    found = [(_NAME.fullmatch(p.name), p) for p in directory.iterdir() if p.is_dir()]
+    ages = {path: (int(match[1]), not match[2]) for match, path in found if match}
+    return sorted(ages, key=lambda path: ages[path], reverse=True)
 
 
 def set_aside(path: Path) -> Path:
@@ -141,12 +162,17 @@ def set_aside(path: Path) -> Path:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """All but the agent. Raises DamagedCheckpoint."""
+    """All but the agent. Raises DamagedCheckpoint: it is not all there or not what was saved."""
     try:
-        about = json.loads((path / "about" / _ABOUT).read_bytes())
-        return dict(about)
+        about = dict(json.loads((path / "about" / _ABOUT).read_bytes()))
     except (OSError, ValueError, TypeError) as error:
         raise DamagedCheckpoint(f"{path} is damaged: {error}") from error
+    expected, found = about.pop(_CHECKSUM, None), _crc_of_about(about)
+    if expected != found:
+        raise DamagedCheckpoint(
+            f"{path} is damaged: {_CHECKSUM} of {_ABOUT} is {found}, expected {expected}"
+        )
+    return about
 
 
 def spec_in(about: Mapping[str, Any]) -> ObservationSpec:
@@ -233,6 +259,10 @@ def _crc(vectors: Mapping[str, np.ndarray]) -> int:
     return value
 
 
+def _crc_of_about(about: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(about, sort_keys=True).encode())
+
+
 def _describe(leaf: Any) -> str:
     return f"{leaf.dtype}{list(leaf.shape)}"
 
@@ -242,6 +272,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _prune(directory: Path) -> None:
+    _remove(directory.glob(f"*{_OLDER}"))
     found = candidates(directory)
     _remove(found[KEPT:])
     if len(found) >= KEPT:

@@ -143,6 +143,58 @@ def test_the_newest_three_are_kept(tmp_path, learner):
     assert not (tmp_path / "9").exists()
 
 
+def test_one_of_as_many_blocks_is_replaced_if_it_says_something_else(tmp_path, learner):
+    path = checkpoint.write(tmp_path, snapshot(learner))
+    inode = path.stat().st_ino
+    assert checkpoint.write(tmp_path, snapshot(learner)) == path
+    assert path.stat().st_ino == inode
+    later = checkpoint.take(learner, version=2, positions={"73" * 16: 40})
+    assert checkpoint.write(tmp_path, later) == path
+    assert checkpoint.read_about(path)["log"] == {"73" * 16: 40}
+    assert checkpoint.candidates(tmp_path) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_the_one_that_is_being_replaced_stays_whatever_happens(
+    tmp_path, learner, monkeypatch, error
+):
+    """The second error is a kill: nothing is cleared up."""
+    checkpoint.write(tmp_path, snapshot(learner))
+
+    def fail(*_, **__):
+        raise error("killed")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("orbax.checkpoint.Checkpointer.save", fail)
+        with pytest.raises((OSError, KeyboardInterrupt)):
+            checkpoint.write(tmp_path, snapshot(learner, commit="new"))
+    (found,) = checkpoint.candidates(tmp_path)
+    assert found.name == ("8" if error is ValueError else "8.older")
+    assert same(checkpoint.load_agent(found, shapes()), learner.agent)
+    path = checkpoint.write(tmp_path, snapshot(learner, commit="new"))
+    assert checkpoint.read_about(path)["commit"] == "new"
+    assert checkpoint.candidates(tmp_path) == [path]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda about: about.pop("counters"),
+        lambda about: about["counters"].update(blocks=9),
+        lambda about: about.update(spec={}),
+        lambda about: about.pop("about_crc32"),
+    ],
+)
+def test_an_about_that_says_something_else_is_damaged(tmp_path, learner, damage):
+    path = checkpoint.write(tmp_path, snapshot(learner))
+    file = path / "about" / "about.json"
+    about = json.loads(file.read_bytes())
+    damage(about)
+    file.write_text(json.dumps(about))
+    with pytest.raises(DamagedCheckpoint, match=rf"{path} is damaged: about_crc32 of about\.json"):
+        checkpoint.read_about(path)
+
+
 def test_one_that_is_set_aside_is_no_candidate_and_makes_room_for_a_new_one(tmp_path, learner):
     path = checkpoint.write(tmp_path, snapshot(learner))
     checkpoint.set_aside(path)

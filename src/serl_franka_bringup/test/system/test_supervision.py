@@ -62,6 +62,7 @@ def test_a_run_stops_in_five_seconds_while_the_learner_compiles(start, tmp_path,
 
         def compiles() -> bool:
             monitor.listen(0.1)
+            assert run.process.poll() is None, run.output.read_text()
             return progress.phase("learner") == "compiling"
 
         wait_for(compiles, "the learner to compile")

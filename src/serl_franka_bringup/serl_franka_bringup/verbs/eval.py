@@ -6,6 +6,7 @@ Start poses are the same every time, so that two policies meet the same episodes
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ EXAMPLES = f"""examples:
   ./serl eval pcb --episodes 5 --video
 
 {job_command.ASSIGNMENTS}"""
+
+_SERVED = "learner.serve_checkpoint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,21 +45,50 @@ def run(arguments: argparse.Namespace) -> int:
     def summarise(result: Mapping[str, Any], plan: Plan) -> list[str]:
         return [*job_command.describe_success(result), *_describe_films(plan)]
 
-    from serl_learner.learner_session import BEST_POLICY  # imports JAX: not for `--help`
-
     plan = job_command.plan_job(arguments, job="evaluate")
-    best = plan.directory / "checkpoints" / BEST_POLICY
-    if not best.exists():
-        raise ConfigError(
-            f"{best} does not exist: train first with "
-            f"{job_command.repeat_command('run', arguments)}"
-        )
+    extra: dict[str, str] = {}
+    if not any(given.startswith(f"{_SERVED}:=") for given in arguments.assignments):
+        extra[_SERVED] = json.dumps(str(_find_policy(plan, arguments)))
     if arguments.video:
         folder = plan.directory.absolute() / "videos" / time.strftime("%Y%m%d-%H%M%S")
-        plan = job_command.plan_job(arguments, job="evaluate", video_dir=folder)
+        extra["video_dir"] = str(folder)
+    plan = job_command.plan_job(arguments, job="evaluate", **extra)
     if plan.arguments.video_dir:
         print(f"{_find_backend()} draws the films")
     return job_command.run_job(plan, sys.argv[1:], arguments.json, summarise)
+
+
+def _find_policy(plan: Plan, arguments: argparse.Namespace) -> Path:
+    """The file of the run's best policy; says which it is.
+
+    The actor's own comes first: it is what the run itself evaluated, and the learner may have
+    had to keep another version.
+
+    Raises:
+      ConfigError: there is none that can be used.
+    """
+    from serl_actor.job_memory import BEST  # these import JAX: not for `--help`
+    from serl_learner.learner_session import BEST_POLICY
+    from serl_learner.params_codec import ParamsError, read_params
+
+    files = {
+        "actor": plan.directory / BEST,
+        "learner": plan.directory / "checkpoints" / BEST_POLICY,
+    }
+    for keeper, path in files.items():
+        if not path.exists():
+            continue
+        try:
+            version = read_params(path).version
+        except (ParamsError, OSError) as error:
+            print(f"{path} is not used: {error}")
+            continue
+        print(f"policy         version {version}, the best that the {keeper} kept: {path}")
+        return path
+    raise ConfigError(
+        f"{plan.directory} has no policy to evaluate: train first with "
+        f"{job_command.repeat_command('run', arguments)}"
+    )
 
 
 def _find_backend() -> str:

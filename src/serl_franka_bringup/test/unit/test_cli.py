@@ -3,12 +3,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from serl_actor.job_memory import BEST
 from serl_franka_bringup import checks, cli, job_command
 from serl_franka_bringup.results_table import Row
 from serl_franka_bringup.verbs import bench, results
 from serl_learner.learner_session import BEST_POLICY
+from serl_learner.params_codec import encode, write_params
 from serl_sim.gl_backend import GLError
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
@@ -88,10 +91,48 @@ def evaluated(tmp_path, monkeypatch):
 
     monkeypatch.setattr(job_command, "run_job", run_job)
     plan = job_command.plan_job(cli.parse(["eval", PCB, "--runs", str(tmp_path)]), job="evaluate")
-    best = plan.directory / "checkpoints" / BEST_POLICY
-    best.parent.mkdir(parents=True)
-    best.touch()
+    write_policy(plan.directory / "checkpoints" / BEST_POLICY, version=7)
     return plans
+
+
+def write_policy(path: Path, version: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_params(path, encode({"w": np.zeros(2, np.float32)}, version, 10 * version, "layout"))
+
+
+def served(plan) -> str:
+    return {node.name: node.parameters for node in plan.nodes}["learner"]["serve_checkpoint"]
+
+
+def test_the_policy_that_the_run_itself_evaluated_is_evaluated(evaluated, tmp_path, capsys):
+    words = ["eval", PCB, "--runs", str(tmp_path)]
+    assert cli.main(words) == 0
+    directory = evaluated[0].directory
+    learners, actors = directory / "checkpoints" / BEST_POLICY, directory / BEST
+    assert served(evaluated[-1]) == str(learners)
+    assert f"version 7, the best that the learner kept: {learners}" in capsys.readouterr().out
+
+    write_policy(actors, version=5)
+    assert cli.main(words) == 0
+    assert served(evaluated[-1]) == str(actors)
+    assert f"version 5, the best that the actor kept: {actors}" in capsys.readouterr().out
+
+    actors.write_bytes(actors.read_bytes()[:-1])
+    assert cli.main(words) == 0
+    assert served(evaluated[-1]) == str(learners)
+    said = capsys.readouterr().out
+    assert f"{actors} is not used: " in said
+    assert "version 7" in said
+
+    learners.unlink()
+    assert cli.main(words) == 2
+    assert "has no policy to evaluate: train first with ./serl run" in capsys.readouterr().err
+
+
+def test_a_policy_that_the_user_names_is_evaluated(evaluated, tmp_path):
+    words = ["eval", PCB, "--runs", str(tmp_path), "learner.serve_checkpoint:=/my/policy.msgpack"]
+    assert cli.main(words) == 0
+    assert served(evaluated[-1]) == "/my/policy.msgpack"
 
 
 def test_films_go_into_the_run_that_is_evaluated(evaluated, tmp_path, monkeypatch, capsys):
@@ -103,7 +144,7 @@ def test_films_go_into_the_run_that_is_evaluated(evaluated, tmp_path, monkeypatc
     assert filmed.directory == plain.directory
     sim = {node.name: node.parameters for node in filmed.nodes}["sim"]
     assert Path(sim["video.directory"]).parent == filmed.directory.absolute() / "videos"
-    assert capsys.readouterr().out == "osmesa draws the films\n"
+    assert capsys.readouterr().out.count("osmesa draws the films\n") == 1
     assert "video.directory" not in {n.name: n.parameters for n in plain.nodes}["sim"]
 
 

@@ -29,8 +29,11 @@ from serl_learner.ros_records import (
 )
 from serl_learner.types import Entry, Record
 
-RETRY_TIMER = 0.5
-"""Between two looks for lost records and unanswered questions [s]."""
+SEND_TIMER = 0.05
+"""Between two looks for records to send, or to send again [s]."""
+
+ASK_TIMER = 0.5
+"""Between two looks for unanswered questions [s]."""
 
 LEASE = 5.0
 """A learner that was silent for so long counts as gone [s]."""
@@ -75,7 +78,9 @@ class LearnerLink:
         self._heard = -1e9
         self._transitions = node.create_publisher(Transition, "transitions", TRANSITIONS)
         self._relabels = node.create_publisher(RelabelMessage, "transitions/relabel", TRANSITIONS)
-        self.sender = TransitionSender(config, self._send, time.monotonic, spill, witness)
+        self.sender = TransitionSender(
+            config, self._send, time.monotonic, spill, witness, self._is_heard
+        )
         self._save = node.create_client(SaveCheckpoint, "save_checkpoint")
         self.best = BestKeeper(
             self._ask_to_save, lambda: source.newest_version, time.monotonic, best_confirmed
@@ -83,8 +88,8 @@ class LearnerLink:
         ParamsLink(node, source, lambda: self.present, self._notify)
         node.create_subscription(TransitionAck, "transitions/ack", self._on_ack, ACK)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(RETRY_TIMER, self.sender.poll, clock=steady)
-        node.create_timer(RETRY_TIMER, self.best.poll, clock=steady)
+        node.create_timer(SEND_TIMER, self.sender.poll, clock=steady)
+        node.create_timer(ASK_TIMER, self.best.poll, clock=steady)
 
     @property
     def present(self) -> bool:
@@ -115,6 +120,9 @@ class LearnerLink:
             self._transitions.publish(record_to_msg(entry))
         else:
             self._relabels.publish(relabel_to_msg(entry))
+
+    def _is_heard(self) -> bool:
+        return self._transitions.get_subscription_count() > 0
 
     def _notify(self) -> None:
         with self._changed:

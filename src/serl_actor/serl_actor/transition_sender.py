@@ -10,6 +10,12 @@ from serl_actor.entry_queue import EntryQueue, size_of
 from serl_actor.spill import Spill, SpillDamaged, SpillFull
 from serl_learner.types import Entry, Record
 
+BURST = 0.01
+"""Longest time for which entries are sent at one go [s]: others use the thread, too."""
+
+LONGEST_RETRY = 8
+"""Silence, in retry periods, up to which a learner that takes nothing is left alone."""
+
 
 class SenderError(RuntimeError):
     """Records cannot reach the learner; the message says why."""
@@ -31,7 +37,8 @@ class SenderConfig:
       window: records sent but not received by the learner; below the topic's QoS depth.
       memory_bytes: of records in memory that are not durable at the learner [byte].
       spill_bytes: of those beyond, in files of the run directory [byte]; 0: none.
-      retry_period: silence after which unreceived records are sent again [s].
+      retry_period: silence after which unreceived records are sent again [s]; twice as long each
+        time that it does not help.
       keep_alive_period: after which an actor that has nothing to send says that it is there, by
         sending its newest record again [s]; well below the learner's lease.
     """
@@ -54,7 +61,11 @@ class SenderConfig:
 
 
 class TransitionSender:
-    """Thread-safe: the rollout puts, acks come from another thread, a timer polls."""
+    """Thread-safe: the rollout puts, acks come from another thread, a timer polls.
+
+    Whoever comes sends for a moment what is due, one thread at a time, so the order is kept; no
+    lock is held while an entry is on its way out.
+    """
 
     def __init__(
         self,
@@ -63,16 +74,24 @@ class TransitionSender:
         clock: Callable[[], float],
         spill: Spill | None = None,
         witness: Callable[[Entry], None] = lambda entry: None,
+        reachable: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`witness` sees each entry before it is taken; OSError: it cannot, so it is not taken."""
+        """`witness` sees each entry before it is taken; OSError: it cannot, so it is not taken.
+
+        `reachable`: somebody listens; while nobody does, nothing is sent.
+        """
         self._config = config
         self._send_out = send
         self._clock = clock
         self._witness = witness
+        self._reachable = reachable
+        self._sending = False
+        self._patience = config.retry_period
         self._changed = threading.Condition()
         self._queue = EntryQueue(config.memory_bytes, spill)
         self._reserved = 0
         self._first_unsent = 0
+        self._never_sent = 0
         self._received = 0
         self._durable = 0
         self._credit = 1  # the first record: a learner answers only who it has heard
@@ -135,7 +154,7 @@ class TransitionSender:
             if self._first_unsent <= self._received:  # nothing is under way: silence starts now
                 self._last_progress = self._clock()
             self._reserved = max(0, self._reserved - is_record)
-            self._send_window()
+        self._send_due()
 
     def wait_for_credit(self, seq: int, timeout: float) -> bool:
         """Whether the record `seq` may be made; waits up to `timeout` [s] for it.
@@ -173,27 +192,36 @@ class TransitionSender:
                 return
             if received_seq != self._received:
                 self._last_progress = self._clock()
+                self._patience = self._config.retry_period
             if received_seq < self._received:
                 self._first_unsent = min(self._first_unsent, received_seq)
             self._received = received_seq
             self._durable = max(self._durable, next_seq)
             self._credit = credit
             self._queue.drop_below(self._durable)
-            self._send_window()
             self._changed.notify_all()
+        self._send_due()
 
     def poll(self) -> None:
-        """Sends again what was lost, and a sign of life; call a few times per `retry_period`."""
+        """Sends on, sends again what was lost, and a sign of life; call often: it takes little."""
+        if not self._reachable():
+            self._patience = self._config.retry_period
+            return
         with self._changed:
             silent = self._clock() - self._last_progress
-            if self._first_unsent > self._received and silent > self._config.retry_period:
-                self.retransmitted += self._first_unsent - self._received
+            if self._first_unsent > self._received and silent > self._patience:
                 self._first_unsent = self._received
                 self._last_progress = self._clock()
-            self._send_window()
+                longest = LONGEST_RETRY * self._config.retry_period
+                self._patience = min(2.0 * self._patience, longest)
+        self._send_due()
+        with self._changed:
             idle = self._clock() - self._last_sent > self._config.keep_alive_period
-            if idle and self._newest_sent is not None:
-                self._send(self._newest_sent)
+            newest = None if self._sending or not idle else self._newest_sent
+            if newest is not None:
+                self._last_sent = self._clock()
+        if newest is not None:
+            self._send_out(newest)
 
     def _wait(self, predicate: Callable[[], bool], timeout: float) -> bool:
         with self._changed:
@@ -211,19 +239,43 @@ class TransitionSender:
         if shortage:
             raise QueueFull(shortage)
 
-    def _send_window(self) -> None:
-        queue = self._queue
-        end = min(self._received + self._config.window, queue.end)
-        try:
-            for seq in range(max(self._first_unsent, queue.first), end):
-                self._send(queue.get(seq))
-        except (SpillDamaged, OSError) as error:
-            self.fail(SenderError(str(error)))
-            return
-        self._first_unsent = max(self._first_unsent, end)
+    def _send_due(self) -> None:
+        """Sends what the window allows, for a moment; what is left is for the next call.
 
-    def _send(self, entry: Entry) -> None:
-        self._send_out(entry)
-        self._last_sent = self._clock()
-        if self._newest_sent is None or entry.seq > self._newest_sent.seq:
-            self._newest_sent = entry
+        If another thread is at it, that one finds what is new.
+        """
+        if not self._reachable():
+            return
+        until = self._clock() + BURST
+        with self._changed:
+            if self._sending:
+                return
+            self._sending = True
+        try:
+            while (entry := self._take_due(until)) is not None:
+                self._send_out(entry)
+        except BaseException:
+            self._sending = False
+            raise
+
+    def _take_due(self, until: float) -> Entry | None:
+        """The next entry to send; None: none is due, or time is up, and nobody sends now."""
+        with self._changed:
+            queue = self._queue
+            seq = max(self._first_unsent, self._received, queue.first)
+            due = seq < min(self._received + self._config.window, queue.end)
+            entry = None
+            try:
+                if due and self._clock() < until:
+                    entry = queue.get(seq)
+            except (SpillDamaged, OSError) as error:
+                self.fail(SenderError(str(error)))
+            if entry is None:
+                self._sending = False
+                return None
+            self._first_unsent = seq + 1
+            self.retransmitted += seq < self._never_sent
+            self._last_sent = self._clock()
+            if seq >= self._never_sent:
+                self._never_sent, self._newest_sent = seq + 1, entry
+            return entry

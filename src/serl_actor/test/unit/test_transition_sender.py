@@ -178,6 +178,92 @@ def test_an_idle_actor_shows_that_it_is_there_by_its_newest_record():
     assert sender.retransmitted == 0
 
 
+def test_nothing_is_sent_while_nobody_listens_and_all_of_it_once_somebody_does():
+    heard: list[bool] = []
+    sent: list[int] = []
+    clock = Clock()
+    sender = TransitionSender(
+        SenderConfig(window=10),
+        lambda entry: sent.append(entry.seq),
+        clock,
+        reachable=lambda: bool(heard),
+    )
+    for seq in range(3):
+        sender.put(record(seq))
+        clock.now += 60.0
+        sender.poll()
+    assert sent == []
+    heard.append(True)
+    sender.poll()
+    assert (sent, sender.retransmitted) == ([0, 1, 2], 0)
+
+
+def test_a_learner_that_takes_nothing_is_sent_less_and_less_until_it_does():
+    sender, sent, clock = make()
+    sender.put(record(0))
+    times = []
+    for tick in range(140):
+        clock.now = 0.25 * tick
+        before = len(sent)
+        sender.poll()
+        times += [clock.now] * (len(sent) - before)
+    assert times == [1.25, 3.5, 7.75, 16.0, 24.25, 32.5]
+    sender.acknowledge(1, 1, 100)
+    sender.put(record(1))
+    del sent[:]
+    clock.now += 1.1
+    sender.poll()
+    assert sent == [1]
+
+
+def test_a_large_backlog_goes_out_a_moment_at_a_time_and_without_the_lock():
+    """Each entry takes 4 ms to send; the thread is given back after a hundredth of a second."""
+    sent: list[int] = []
+    free: list[bool] = []
+    clock = Clock()
+
+    def send(entry):
+        sent.append(entry.seq)
+        clock.now += 0.004
+        other = threading.Thread(target=lambda: free.append(try_lock(sender)))
+        other.start()
+        other.join()
+
+    def try_lock(sender):
+        taken = sender._changed.acquire(timeout=5.0)
+        if taken:
+            sender._changed.release()
+        return taken
+
+    heard: list[bool] = []
+    sender = TransitionSender(SenderConfig(window=100), send, clock, reachable=lambda: bool(heard))
+    for seq in range(20):
+        sender.put(record(seq))
+    heard.append(True)
+    sender.poll()
+    assert sent == [0, 1, 2]
+    sender.poll()
+    sender.acknowledge(6, 0, 100)
+    assert sent == list(range(9))
+    assert all(free)
+
+
+def test_what_is_put_while_another_thread_sends_is_sent_by_that_one_in_order():
+    sent: list[int] = []
+
+    def send(entry):
+        sent.append(entry.seq)
+        if entry.seq < 3:
+            thread = threading.Thread(target=lambda: sender.put(record(entry.seq + 1)))
+            thread.start()
+            thread.join(5.0)
+            assert not thread.is_alive()
+
+    sender = TransitionSender(SenderConfig(), send, Clock())
+    sender.put(record(0))
+    assert sent == [0, 1, 2, 3]
+
+
 def test_relabels_go_the_way_of_records():
     sender, sent, _ = make()
     sender.put(record(0))

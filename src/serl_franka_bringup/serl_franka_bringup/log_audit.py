@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from serl_learner.episodes import Episode
+from serl_actor.journal import describe
+from serl_learner.episodes import Episode, is_demonstration
 from serl_learner.types import Entry, Record, Source
 
 Number = tuple[str, int]
 """Session in hex digits, and sequence number."""
 Label = Mapping[str, Any]
-"""What an entry says beside its observation, by name."""
+"""What an entry says beside its number, by name; of arrays a checksum."""
 
 LOST, DOUBLED, MISLABELLED, UNKNOWN = "lost", "doubled", "mislabelled", "unknown"
 
@@ -91,28 +89,10 @@ def read_journal(path: Path) -> Journal:
     return journal
 
 
-def label_of(entry: Entry) -> dict[str, Any]:
+def label_of(entry: Entry) -> Label:
     """What the log says of an entry, in the journal's words."""
-    label: dict[str, Any] = {
-        "reward": float(np.float32(entry.reward)),
-        "terminated": bool(entry.terminated),
-    }
-    if not isinstance(entry, Record):
-        return label | {
-            "kind": "relabel",
-            "first_seq": entry.first_seq,
-            "last_seq": entry.last_seq,
-        }
-    label |= {
-        "kind": "record",
-        "episode": entry.episode,
-        "step": entry.step,
-        "truncated": bool(entry.truncated),
-        "last": bool(entry.last),
-        "source": Source(entry.source).name,
-    }
-    if entry.action is not None:
-        label["action_crc32"] = zlib.crc32(np.asarray(entry.action, np.float32).tobytes())
+    label = describe(entry)
+    del label["session"], label["seq"]
     return label
 
 
@@ -136,7 +116,7 @@ def audit(
         counts["refused"] += len(episode.refused)
         counts["stored"] += len(episode.entries)
         counts["online_steps"] += online_steps(episode.records)
-        counts["demonstrations"] += is_success(episode.records)
+        counts["demonstrations"] += is_demonstration(episode)
         for entry in episode.entries:
             number = entry.session.hex(), entry.seq
             places.setdefault(number, []).append(path.name)
@@ -181,8 +161,3 @@ def online_steps(records: list[Record]) -> int:
         and (second.episode, second.step) == (first.episode, first.step + 1)
         for first, second in itertools.pairwise(records)
     )
-
-
-def is_success(records: list[Record]) -> bool:
-    """A demonstration from beginning to end that succeeded."""
-    return bool(records) and records[-1].success and all(r.source == Source.DEMO for r in records)

@@ -11,6 +11,7 @@ import pytest
 from serl_actor.journal import Journal as JournalWriter
 from serl_franka_bringup.log_audit import audit, read_journal
 from serl_learner.episodes import Episode
+from serl_learner.ros_log import encode_episode, read_episode
 from serl_learner.types import Entry, Record, Relabel, Source
 
 SESSION = bytes(range(16))
@@ -135,6 +136,12 @@ def test_a_record_that_is_stored_and_refused_is_doubled(run):
         {"episode": 3},
         {"source": Source.INTERVENTION},
         {"action": np.full(2, 0.5, np.float32)},
+        {"success": True},
+        {"aborted": True},
+        {"policy_version": 4},
+        {"observation": {"state/x": np.full(2, 1e-6, np.float32)}},
+        {"observation": {"state/x": np.zeros((1, 2), np.float32)}},
+        {"observation": {"state/y": np.zeros(2, np.float32)}},
     ],
     ids=lambda fields: next(iter(fields)),
 )
@@ -143,6 +150,20 @@ def test_a_mislabelled_record_is_found(run, fields):
     result = run.audit(demo, change(first, 2, **fields), last, relabel)
     assert faults(result) == [("mislabelled", 7)]
     assert next(iter(fields)).split("_")[0] in result.faults[0].detail
+
+
+def test_what_went_through_a_file_is_as_the_actor_wrote_it_down(run, tmp_path):
+    """Observations of every kind keep their checksum; so do all labels."""
+    seen = {
+        "images/wrist": np.arange(48, dtype=np.uint8).reshape(4, 4, 3)[::-1],
+        "state/x": np.array((np.pi, -0.0, 1e-30), np.float32),
+    }
+    first = change(run.episodes[1], 0, observation=seen, policy_version=3, session=bytes(16))
+    whole = replace(first, entries=first.entries[:1], session=bytes(16))
+    JournalWriter(run.journal).write(whole.entries[0])
+    path = tmp_path / "kept.mcap"
+    path.write_bytes(encode_episode(whole))
+    assert run.audit(*run.episodes, read_episode(path)).faults == ()
 
 
 def test_a_record_that_was_relabelled_in_place_is_found(run):

@@ -7,10 +7,8 @@ runs of a task in `runs/<task>/demonstrations/`.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from serl_actor.process_lock import AlreadyRunning, ProcessLock
 from serl_franka_bringup.source_state import git_state, source_diff
 
 
@@ -60,7 +59,7 @@ class RunDirectory:
         if fresh and any(entry.name != "lock" for entry in path.iterdir()):
             aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
             path.rename(aside)  # the old lock goes along and is released with it
-            os.close(self._lock)
+            self._lock.close()
             self._lock = _acquire(path)
         for name in ("logs", "params"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
@@ -73,7 +72,7 @@ class RunDirectory:
 
     def close(self) -> None:
         """Lets others run here."""
-        os.close(self._lock)
+        self._lock.close()
 
     def save_configuration(self, configuration: Mapping[str, Any], command: list[str]) -> None:
         """Writes the configuration, the command and the state of the sources to config.yaml.
@@ -110,16 +109,9 @@ class RunDirectory:
         return path
 
 
-def _acquire(path: Path) -> int:
-    """A file descriptor that holds the directory's lock."""
-    path.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+def _acquire(path: Path) -> ProcessLock:
+    """The directory's lock."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = os.read(descriptor, 64).decode(errors="replace").strip() or "unknown"
-        os.close(descriptor)
-        raise RunDirectoryBusy(f"{path} is in use by process {holder}; stop it first") from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return descriptor
+        return ProcessLock(path / "lock", f"a run in {path}")
+    except AlreadyRunning as error:
+        raise RunDirectoryBusy(f"{error}; stop it first") from error

@@ -88,7 +88,7 @@ def test_ctrl_c_stops_everything_and_a_second_run_is_refused(start, tmp_path):
     wait_for(lambda: set(node_processes(tmp_path)) == NODES, "the nodes to start")
     second = start("run", "tiny.yaml")
     assert second.end() == 2
-    assert second.said(f"is in use by process {run.process.pid}")
+    assert second.said(f"is running already: process {run.process.pid} holds ")
 
     run.wait_until_said("demonstrations")
     begin = time.monotonic()

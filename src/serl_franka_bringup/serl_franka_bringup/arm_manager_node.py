@@ -149,6 +149,7 @@ class ArmManagerNode(Node):
     def _look(self) -> None:
         now = time.monotonic()
         self._calls.look()
+        self._supervision.see_hardware(self._controllers.hardware, now)
         self._supervision.see_controllers(self._controllers.states, now)
         look = self._robot.look() if self._robot is not None else None
         if look is not None:

@@ -34,17 +34,18 @@ class Action(Enum):
     ACTIVATE = "activate"
     LEAVE_FAULT = "leave FAULT"
     CLEAR_ERRORS = "clear the robot's errors"
+    RESTORE_HARDWARE = "activate the hardware interface"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do; `controller` is empty where it does not concern one."""
+    """One thing to do; `name` is that of a controller or hardware interface, if it is for one."""
 
     action: Action
-    controller: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.action.value} {self.controller}".rstrip()
+        return f"{self.action.value} {self.name}".rstrip()
 
 
 @dataclass(frozen=True)

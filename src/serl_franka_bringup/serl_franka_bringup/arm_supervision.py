@@ -47,6 +47,8 @@ class ArmSupervision:
         self._blocked = ""  # why the controller is not activated unless a person asks
         self._reflex = False  # that was a reflex
         self._lost = False  # the controller was active when its node went
+        self._hardware: dict[str, str] = {}
+        self._restored_at = -1e9
         self._cleared_at = -1e9
         self._busy = False
         self._failures: dict[Step, tuple[str, float]] = {}
@@ -66,8 +68,19 @@ class ArmSupervision:
                 self._block("the controller's node died in a reflex", reflex=True)
         elif self._was_active and state not in (None, "active"):
             self._block(f"the controller became {state} by itself")
+        elif state == "active" and not self._was_active:
+            self._unblock()  # a person did it by other means
         self._was_active = state == "active"
         self._lost = self._lost and not self._was_active
+
+    def see_hardware(self, states: Mapping[str, str] | None, now: float) -> None:
+        """State by hardware interface. An error of the robot takes it from active to another."""
+        if states is None or now - self._restored_at < CLEARED_GRACE:
+            return
+        self._hardware = dict(states)
+        for name in self._stopped() if self._recovery is None else ():
+            why = f"the hardware interface {name} is {states[name]}"
+            self._block(why, reflex=self._config.robot_reports)
 
     def see_law(self, mode: ArmMode, now: float) -> None:
         """The mode in a state that the controller published."""
@@ -92,7 +105,8 @@ class ArmSupervision:
             return "the user stop is pressed: release it first"
         if self._sound(now) and not self._troubled(now):
             return f"nothing to recover: the arm is in mode {self._law_mode().name}"
-        clear = self._config.robot_reports and (self._report(now) is None or self._troubled(now))
+        unknown = self._report(now) is None
+        clear = self._config.robot_reports and (unknown or self._troubled(now))
         self._recovery = _Recovery(now, cleared=not clear)
         self._outcome = None
         self._failures.clear()
@@ -129,6 +143,12 @@ class ArmSupervision:
             self._was_active = True  # the next list may be one without it
         elif step == self._activation:
             self._block(f"activation was refused: {message}")
+            self._end_recovery(False, self._blocked)
+        elif step.action is Action.RESTORE_HARDWARE and ok:
+            self._hardware[step.name] = "active"
+            self._restored_at = now
+        elif step.action is Action.RESTORE_HARDWARE:
+            self._block(f"the hardware interface {step.name} cannot be activated: {message}")
             self._end_recovery(False, self._blocked)
         elif step.action is Action.LEAVE_FAULT and not ok:
             self._end_recovery(False, f"the controller stays in FAULT: {message}")
@@ -197,14 +217,22 @@ class ArmSupervision:
                 return Step(Action.LOAD, name)
             if state == "unconfigured":
                 return Step(Action.CONFIGURE, name)
-            if state == "inactive" and name in self._config.helpers:
-                return Step(Action.ACTIVATE, name)
         if self._recovery is not None and not self._recovery.cleared:
             return Step(Action.CLEAR_ERRORS)
+        for name in self._stopped():  # without it nothing can be activated
+            restore = Step(Action.RESTORE_HARDWARE, name)
+            return restore if self._recovery is not None else None
+        for name in self._config.helpers:
+            if self._state(name) == "inactive":
+                return Step(Action.ACTIVATE, name)
         if self._state(self._config.controller) == "inactive":
             return self._activation if self._may_activate(now) else None
         fault = self.controls(now) and self._law_mode() is ArmMode.FAULT
         return Step(Action.LEAVE_FAULT) if fault and self._recovery is not None else None
+
+    def _stopped(self) -> list[str]:
+        """Hardware interfaces that are not active."""
+        return [name for name, state in self._hardware.items() if state != "active"]
 
     def _may_activate(self, now: float) -> bool:
         if self._blocked:
@@ -235,8 +263,9 @@ class ArmSupervision:
         return None if self._controllers is None else self._controllers.get(name)
 
     def _sound(self, now: float) -> bool:
-        """The controller controls, and the law works."""
-        return self.controls(now) and self._law_mode() not in (ArmMode.FAULT, ArmMode.IDLE)
+        """The controller controls, nothing stopped it, and the law works."""
+        works = self.controls(now) and not self._blocked
+        return works and self._law_mode() not in (ArmMode.FAULT, ArmMode.IDLE)
 
     def _law_mode(self) -> ArmMode:
         assert self._law is not None

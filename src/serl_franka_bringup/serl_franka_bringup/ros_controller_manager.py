@@ -1,4 +1,4 @@
-"""controller_manager's services: which controllers there are, and their next state."""
+"""controller_manager's services: controllers and hardware interfaces, and their next states."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ SERVICES = "controller_manager"
 
 
 class ControllerManager:
-    """Polls the list and carries out steps, one service call each.
+    """Polls the lists and carries out steps, one service call each.
 
     Attributes:
       states: state by controller name; None: it does not answer.
+      hardware: state by name of hardware interface; None: it does not answer.
     """
 
     def __init__(self, node: Node, calls: Calls) -> None:
@@ -30,8 +31,9 @@ class ControllerManager:
         srv = need("controller_manager_msgs.srv")
         self._srv = srv
         self._calls = calls
-        self._asked = False
+        self._asked: set[str] = set()
         self.states: dict[str, str] | None = None
+        self.hardware: dict[str, str] | None = None
 
         def client(kind: str, name: str):
             return node.create_client(getattr(srv, kind), f"{SERVICES}/{name}")
@@ -40,24 +42,40 @@ class ControllerManager:
         self._load = client("LoadController", "load_controller")
         self._configure = client("ConfigureController", "configure_controller")
         self._switch = client("SwitchController", "switch_controller")
+        self._list_hardware = client("ListHardwareComponents", "list_hardware_components")
+        self._set_hardware = client("SetHardwareComponentState", "set_hardware_component_state")
 
     def poll(self) -> None:
-        """Asks for the list, unless the answer to the last time is still awaited."""
-        if self._asked:
+        """Asks for the lists, unless the answers to the last time are still awaited."""
+        self._ask(self._list, self._srv.ListControllers, self._heard)
+        self._ask(self._list_hardware, self._srv.ListHardwareComponents, self._heard_hardware)
+
+    def _ask(self, client, kind, heard) -> None:
+        name = client.srv_name
+        if name in self._asked:
             return
-        self._asked = True
-        self._calls.call(self._list, self._srv.ListControllers.Request(), LIST_TIMEOUT, self._heard)
+        self._asked.add(name)
+
+        def answered(answer, why: str) -> None:
+            self._asked.discard(name)
+            heard(answer)
+
+        self._calls.call(client, kind.Request(), LIST_TIMEOUT, answered)
 
     def carry_out(self, step: Step, done: Callable[[bool, str], None]) -> None:
-        """Does a step that concerns a controller; `done` hears whether it went well."""
+        """Does a step for a controller or hardware interface; `done` hears whether it went well."""
         if step.action is Action.LOAD:
-            client, request = self._load, self._srv.LoadController.Request(name=step.controller)
+            client, request = self._load, self._srv.LoadController.Request(name=step.name)
         elif step.action is Action.CONFIGURE:
             client = self._configure
-            request = self._srv.ConfigureController.Request(name=step.controller)
+            request = self._srv.ConfigureController.Request(name=step.name)
+        elif step.action is Action.RESTORE_HARDWARE:
+            client = self._set_hardware
+            request = self._srv.SetHardwareComponentState.Request(name=step.name)
+            request.target_state.label = "active"
         else:
             client = self._switch
-            request = self._srv.SwitchController.Request(activate_controllers=[step.controller])
+            request = self._srv.SwitchController.Request(activate_controllers=[step.name])
             request.strictness = self._srv.SwitchController.Request.STRICT
             request.timeout.sec = int(STEP_TIMEOUT)
 
@@ -69,6 +87,9 @@ class ControllerManager:
 
         self._calls.call(client, request, STEP_TIMEOUT, answered)
 
-    def _heard(self, answer, why: str) -> None:
-        self._asked = False
+    def _heard(self, answer) -> None:
         self.states = None if answer is None else {c.name: c.state for c in answer.controller}
+
+    def _heard_hardware(self, answer) -> None:
+        components = None if answer is None else answer.component
+        self.hardware = None if components is None else {c.name: c.state.label for c in components}

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from serl_franka_bringup import checks
+from serl_franka_bringup import checks, robot_checks
 from serl_franka_bringup.output import write_json
+from serl_franka_bringup.robots import ROBOTS
+from serl_franka_bringup.task import config_directory
 
 HELP = "check this machine and say what is missing"
-EXAMPLES = "example: ./serl doctor"
+EXAMPLES = """examples:
+  ./serl doctor
+  ./serl doctor --robot fr3 --robot-ip 172.16.0.2"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where runs are kept")
+    parser.add_argument(
+        "--robot", choices=ROBOTS, default="sim", help="also what this robot needs (default sim)"
+    )
+    parser.add_argument("--robot-ip", help="address of the real arm")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             checks.check_memory,
             partial(checks.check_disk, arguments.runs),
             checks.check_clock,
+            partial(robot_checks.check_ports, int(os.environ.get("ROS_DOMAIN_ID") or 0)),
+            *(_robot_checks(arguments.robot_ip) if arguments.robot == "fr3" else ()),
         ]
     )
     for finding in findings:
@@ -44,6 +56,23 @@ def run(arguments: argparse.Namespace) -> int:
         {"success": not failed, "findings": [asdict(finding) for finding in findings]},
     )
     return 1 if failed else 0
+
+
+def _robot_checks(address: str | None) -> list[Callable[[], list[checks.Finding]]]:
+    """What only a real arm needs."""
+    every: list[Callable[[], list[checks.Finding]]] = [
+        robot_checks.check_kernel,
+        robot_checks.check_rights,
+        robot_checks.check_governor,
+        robot_checks.check_drivers,
+        robot_checks.check_plugin,
+        robot_checks.check_buffers,
+        lambda: robot_checks.check_cameras(config_directory() / "cameras.yaml"),
+        robot_checks.check_spacemouse,
+    ]
+    if address:
+        every.append(partial(robot_checks.check_robot, address))
+    return every
 
 
 def _check_ros() -> list[checks.Finding]:

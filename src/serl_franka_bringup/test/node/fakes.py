@@ -30,6 +30,7 @@ class FakeManager:
 
     def __init__(self) -> None:
         self.states: dict[str, str] | None = {}
+        self.hardware: dict[str, str] | None = {"FrankaHardwareInterface": "active"}
         self.done: list[Step] = []
 
     def poll(self) -> None:
@@ -40,7 +41,8 @@ class FakeManager:
             done(False, "no service")
             return
         after = {Action.LOAD: "unconfigured", Action.CONFIGURE: "inactive"}
-        self.states[step.controller] = after.get(step.action, "active")
+        of = self.hardware if step.action is Action.RESTORE_HARDWARE else self.states
+        of[step.name] = after.get(step.action, "active")
         self.done.append(step)
         done(True, "")
 

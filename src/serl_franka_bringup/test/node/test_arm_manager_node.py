@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 from serl_controllers.arm import ArmMode
 from serl_controllers.ros_parameters import ParameterError
 from serl_controllers.ros_qos import COMMAND, STATE, STATUS
-from serl_franka_bringup import arm_manager_node
+from serl_franka_bringup import arm_manager_node, arm_supervision
 from serl_franka_bringup.arm_manager_node import ArmManagerNode
 from serl_franka_bringup.arm_steps import Action, RobotMode, RobotReport, Step
 from serl_franka_bringup.gripper import GripperOrder
@@ -32,6 +32,7 @@ class Arm:
         self.manager, self.robot, self.gripper = FakeManager(), FakeRobot(), FakeGripper()
         monkeypatch.setattr(arm_manager_node, "ControllerManager", lambda *_: self.manager)
         monkeypatch.setattr(arm_manager_node, "FrankaRobot", lambda *_: self.robot)
+        monkeypatch.setattr(arm_supervision, "SILENCE", 1.0)  # all nodes share the test's thread
         monkeypatch.setattr(arm_manager_node, "make_gripper", lambda *_: self.gripper)
         self.node = bench.add(ArmManagerNode, parameters=PARAMETERS)
         self.law = bench.add(FakeLaw, self.manager)

@@ -92,6 +92,36 @@ def test_controllers_are_listed_loaded_configured_and_activated(pair):
     pair.wait(lambda: (manager.poll(), manager.states == {"law": "active"})[1], "the new list")
 
 
+def test_hardware_interfaces_are_listed_and_activated_again(pair):
+    state = {"FrankaHardwareInterface": "unconfigured"}
+
+    def listed(_, response):
+        for name, label in state.items():
+            component = cm_msg.HardwareComponentState(name=name)
+            component.state.label = label
+            response.component.append(component)
+        return response
+
+    def restored(request, response):
+        state[request.name] = request.target_state.label
+        response.ok = True
+        return response
+
+    manager = ControllerManager(pair.ours, pair.calls)
+    serve(pair.driver, "ListHardwareComponents", "list_hardware_components", listed)
+    serve(pair.driver, "SetHardwareComponentState", "set_hardware_component_state", restored)
+
+    def seen(label: str) -> bool:
+        manager.poll()
+        return manager.hardware == {"FrankaHardwareInterface": label}
+
+    pair.wait(lambda: seen("unconfigured"), "the list")
+    pair.bench.wait(manager._set_hardware.service_is_ready, "the service")
+    step = Step(Action.RESTORE_HARDWARE, "FrankaHardwareInterface")
+    assert pair.answer(lambda done: manager.carry_out(step, done)) == (True, "")
+    pair.wait(lambda: seen("active"), "the new list")
+
+
 def test_a_refused_step_says_why(pair):
     def refused(_, response):
         response.ok, response.message = False, "resource is claimed"

@@ -14,6 +14,7 @@ from serl_franka_bringup.arm_steps import (
 )
 from serl_franka_bringup.arm_supervision import RECOVERY_TIMEOUT, RETRY_PERIOD, ArmSupervision
 
+HARDWARE = "FrankaHardwareInterface"
 LAW, HELPER = "cartesian_impedance_controller", "joint_state_broadcaster"
 FINE = RobotReport(RobotMode.IDLE)
 REFLEX = RobotReport(RobotMode.REFLEX, ("cartesian_reflex",))
@@ -26,6 +27,7 @@ class Bench:
     def __init__(self, robot_reports: bool = True) -> None:
         self.arm = ArmSupervision(SupervisionConfig(LAW, (HELPER,), robot_reports))
         self.controllers: dict[str, str] | None = {}
+        self.hardware = {HARDWARE: "active"}
         self.robot = FINE if robot_reports else None
         self.law: ArmMode | None = None
         self.refuse: dict[Action, str] = {}
@@ -37,6 +39,7 @@ class Bench:
         first = len(self.done)
         for _ in range(round(seconds / 0.05)):
             self.now += 0.05
+            self.arm.see_hardware(self.hardware if self.controllers is not None else None, self.now)
             self.arm.see_controllers(self.controllers, self.now)
             if self.robot is not None and (self.controllers or {}).get(HELPER) == "active":
                 self.arm.see_robot(self.robot, self.now)
@@ -56,12 +59,20 @@ class Bench:
             self.robot = FINE
         elif step.action is Action.LEAVE_FAULT:
             self.law = ArmMode.HOLD
+        elif step.action is Action.RESTORE_HARDWARE:
+            self.hardware[step.name] = "active"
         else:
             assert self.controllers is not None
             after = {Action.LOAD: "unconfigured", Action.CONFIGURE: "inactive"}
-            self.controllers[step.controller] = after.get(step.action, "active")
+            self.controllers[step.name] = after.get(step.action, "active")
             if step == ACTIVATE:
                 self.law = ArmMode.IMPEDANCE
+
+    def collide(self) -> None:
+        """What franka_hardware makes of a reflex: the node lives on, nothing in it is active."""
+        self.robot, self.law = REFLEX, None
+        self.hardware[HARDWARE] = "unconfigured"
+        self.controllers = dict.fromkeys(self.controllers or {}, "inactive")
 
     def die(self) -> None:
         self.controllers, self.law = None, None
@@ -84,11 +95,14 @@ def up() -> Bench:
 
 def test_it_brings_helpers_and_then_the_controller_up():
     bench = Bench()
-    names = [(s.action, s.controller) for s in bench.run()]
+    names = [(s.action, s.name) for s in bench.run()]
     assert names == [
-        (action, name)
-        for name in (HELPER, LAW)
-        for action in (Action.LOAD, Action.CONFIGURE, Action.ACTIVATE)
+        (Action.LOAD, HELPER),
+        (Action.CONFIGURE, HELPER),
+        (Action.LOAD, LAW),
+        (Action.CONFIGURE, LAW),
+        (Action.ACTIVATE, HELPER),
+        (Action.ACTIVATE, LAW),
     ]
     assert bench.arm.waiting_for(bench.now) == ""
 
@@ -129,6 +143,34 @@ def test_a_reflex_waits_for_a_person_and_recovers_once_when_asked(up):
     up.robot, up.law = REFLEX, None
     up.controllers[LAW] = "inactive"
     assert up.run(60.0) == []
+
+
+def test_a_reflex_that_stops_the_hardware_interface_is_recovered_in_order(up):
+    up.collide()
+    assert up.run(30.0) == []
+    assert up.mode is ArmMode.REFLEX
+    assert f"{HARDWARE} is unconfigured" in up.arm.detail(up.now)
+    up.arm.ask_recovery(up.now)
+    assert up.run() == [
+        Step(Action.CLEAR_ERRORS),
+        Step(Action.RESTORE_HARDWARE, HARDWARE),
+        Step(Action.ACTIVATE, HELPER),
+        ACTIVATE,
+    ]
+    assert up.arm.recovered(up.now)[0]
+    assert up.mode is ArmMode.IMPEDANCE
+    assert up.run(10.0) == []
+
+
+def test_hardware_that_stays_down_ends_the_recovery(up):
+    up.collide()
+    up.run(0.1)
+    up.refuse[Action.RESTORE_HARDWARE] = "no connection"
+    up.arm.ask_recovery(up.now)
+    assert ACTIVATE not in up.run(20.0)
+    ok, message = up.arm.recovered(up.now)
+    assert not ok
+    assert "no connection" in message
 
 
 def test_a_reflex_that_takes_the_node_down_leaves_it_inactive_after_the_respawn(up):
@@ -234,6 +276,17 @@ def test_nothing_is_recovered_from_a_sound_arm_or_with_the_user_stop_pressed(up)
     up.robot = RobotReport(RobotMode.USER_STOPPED)
     up.run(0.1)
     assert "user stop" in up.arm.ask_recovery(up.now)
+
+
+def test_a_controller_that_a_person_activates_is_accepted(up):
+    up.controllers[LAW] = "inactive"
+    up.law = None
+    up.run(1.0)
+    assert up.arm.detail(up.now)
+    up.controllers[LAW], up.law = "active", ArmMode.HOLD
+    up.run(0.2)
+    assert up.mode is ArmMode.HOLD
+    assert up.arm.detail(up.now) == ""
 
 
 def test_two_recoveries_at_once_are_one(up):

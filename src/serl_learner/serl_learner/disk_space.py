@@ -9,7 +9,8 @@ from pathlib import Path
 
 from serl_learner.atomic_file import write_file
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What an OSError says when there is no room."""
 
 
 class NoSpace(OSError):
@@ -60,6 +61,6 @@ class DiskSpace:
         try:
             self._write(path, content)
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno in FULL:
                 raise self.shortage(path.parent, len(content)) from error
             raise

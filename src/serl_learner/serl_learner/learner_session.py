@@ -82,6 +82,7 @@ class LearnerSession:
             self._positions = restore_agent(trainer, directory, self._store, self.notices.append)
         if trainer is not None or self._store.keeps_log:
             restore_log(self._store, self.actors, self._retention, trainer, self._positions)
+        self._limit_log()
         self.trainer.publish()
 
     # Messages
@@ -148,6 +149,11 @@ class LearnerSession:
         if self._retention is None or path.parent != self._store.log or self.learner is None:
             return
         self._retention.note(path, episode)
+        self._limit_log()
+
+    def _limit_log(self) -> None:
+        if self._retention is None or self.learner is None:
+            return
         removed = self._retention.enforce(*self.learner.capacities)
         if removed:
             self.notices.append(f"log_bytes: {len(removed)} files removed, the oldest ones")
@@ -193,6 +199,8 @@ class LearnerSession:
 
     def look(self) -> None:
         """What is to be done from time to time: leases, and writes that found no room."""
+        if self.waiting_for:
+            self._limit_log()
         self._log.look()
         failure = self._writer.take_failure() if self._writer else None
         if failure is not None:

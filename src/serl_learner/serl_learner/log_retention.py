@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import deque
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from serl_learner.atomic_file import write_file
+from serl_learner.disk_space import FULL
 from serl_learner.episodes import Episode, EpisodeError, is_demonstration
 from serl_learner.segments import count_transitions
 from serl_learner.types import Source
@@ -97,20 +99,28 @@ class LogRetention:
         """Removes what may go; capacities are those of replay, in transitions.
 
         Returns:
-          The files that were removed, oldest first.
+          The files that were removed, oldest first. None, and nothing is counted, on a disk so
+          full that `retired.json` cannot be written.
         """
         if self._limit is None:
             return []
         removed = self._choose(prior_capacity, online_capacity)
         if not removed:
             return []
-        self.retired.removing = [file.path.name for file in removed]
+        retired = copy.deepcopy(self.retired)
+        retired.removing = [file.path.name for file in removed]
         for file in removed:
-            self._count(file)
+            _count(retired, file)
+        try:  # down to the last byte: it makes room
+            content = json.dumps(asdict(retired), indent=1).encode()
+            write_file(self._directory / RETIRED, content)
+        except OSError as error:
+            if error.errno in FULL:
+                return []
+            raise
+        self.retired = retired
+        for file in removed:
             self._files.popleft()
-        content = json.dumps(asdict(self.retired), indent=1).encode()
-        write_file(self._directory / RETIRED, content)
-        for file in removed:
             file.path.unlink(missing_ok=True)
         return [file.path for file in removed]
 
@@ -130,17 +140,6 @@ class LogRetention:
             size -= file.size
         return chosen
 
-    def _count(self, file: _File) -> None:
-        name = file.end.session.hex()
-        retired = self.retired
-        retired.next_seq[name] = max(retired.next_seq.get(name, 0), file.end.next_seq)
-        retired.next_episode[name] = max(retired.next_episode.get(name, 0), file.next_episode)
-        retired.actor_id[name] = file.end.actor_id
-        retired.prior += file.prior
-        retired.online += file.online
-        retired.demonstrations += file.demonstrations
-        retired.files += 1
-
     def _load(self) -> Retired:
         path = self._directory / RETIRED
         try:
@@ -149,3 +148,14 @@ class LogRetention:
             return Retired()
         except (ValueError, TypeError) as error:
             raise EpisodeError(f"{path} is damaged: {error}") from error
+
+
+def _count(retired: Retired, file: _File) -> None:
+    name = file.end.session.hex()
+    retired.next_seq[name] = max(retired.next_seq.get(name, 0), file.end.next_seq)
+    retired.next_episode[name] = max(retired.next_episode.get(name, 0), file.next_episode)
+    retired.actor_id[name] = file.end.actor_id
+    retired.prior += file.prior
+    retired.online += file.online
+    retired.demonstrations += file.demonstrations
+    retired.files += 1

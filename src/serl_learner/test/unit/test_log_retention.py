@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 
 import pytest
 from session_files import CONFIG, episode, lockstep, send, state, train
@@ -39,6 +40,32 @@ def test_keeps_what_replay_needs(make, files, tmp_path):
 def test_removes_no_more_than_the_limit_asks(make, tmp_path):
     run(make, LogConfig(log_bytes=450))  # a file of this test takes 100
     assert len(list((tmp_path / "log").glob("*.mcap"))) == 4
+
+
+def test_a_limit_that_was_lowered_counts_at_the_restart(make, tmp_path):
+    run(make, LogConfig())
+    make(LogConfig(log_bytes=450), config=SMALL_REPLAY)
+    assert len(list((tmp_path / "log").glob("*.mcap"))) == 4
+
+
+def test_makes_room_on_a_full_disk(make, files, tmp_path, monkeypatch):
+    """A disk so full that what is gone cannot be counted either is waited for."""
+    run(make, LogConfig())
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "disk full")
+
+    with monkeypatch.context() as full:
+        full.setattr("serl_learner.log_retention.write_file", fail)
+        session = make(LogConfig(log_bytes=450), config=SMALL_REPLAY)
+        files.free = 0
+        lockstep(session, episode(7, 42))
+        session.look()
+        assert len(list((tmp_path / "log").glob("*.mcap"))) == 7
+    session.look()
+    assert session.waiting_for
+    assert len(list((tmp_path / "log").glob("*.mcap"))) == 4
+    assert session._retention.retired.files == 3
 
 
 def test_keeps_all_without_a_limit(make, tmp_path):

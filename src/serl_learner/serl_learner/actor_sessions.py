@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from serl_learner.episodes import Episode
-from serl_learner.types import Entry, Record
+from serl_learner.types import Entry, Record, entry_bytes
 
 
 class Verdict(Enum):
@@ -27,6 +27,7 @@ class ActorSession:
       next_episode: episodes below are sealed as complete.
       parts: files that `next_episode` has already: it was broken off and may go on.
       entries: what came since the last seal.
+      open_bytes: what these take in memory.
       refused: numbers of messages that were refused since then.
       heard: when the last message came [s, steady clock].
       settled: false: what was acked before a restart is not known; the first message tells.
@@ -39,6 +40,7 @@ class ActorSession:
     next_episode: int = 0
     parts: int = 0
     entries: list[Entry] = field(default_factory=list)
+    open_bytes: int = 0
     refused: list[int] = field(default_factory=list)
     heard: float = 0.0
     settled: bool = True
@@ -52,6 +54,17 @@ class ActorSession:
     def unsealed(self) -> bool:
         """Something waits for a seal."""
         return bool(self.entries or self.refused)
+
+    def append(self, entry: Entry) -> None:
+        """Adds an entry to the open stretch."""
+        self.entries.append(entry)
+        self.open_bytes += entry_bytes(entry)
+
+    def take_open(self) -> tuple[list[Entry], list[int]]:
+        """Ends the open stretch: its entries and refused numbers."""
+        taken = self.entries, self.refused
+        self.entries, self.refused, self.open_bytes = [], [], 0
+        return taken
 
     def note_sealed(self, episode: Episode) -> None:
         """Counts a sealed stretch; what is sealed need not be on disk yet."""

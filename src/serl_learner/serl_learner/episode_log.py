@@ -24,7 +24,9 @@ class LogConfig:
     Attributes:
       lease_s: an actor that is silent for so long has its open episode sealed [s].
       min_free_bytes: what is left free on the disk; below it nothing is written.
-      pending_bytes: sealed episodes that wait in memory for room; above it nothing is received.
+      pending_bytes: sealed episodes that wait in memory for room, as received and as files; above
+        it nothing is received.
+      open_bytes: what an open episode may take in memory; one that takes more is broken off.
       refused_limit: refused messages after which a stretch is sealed, whatever else came.
       log_bytes: size of the log above which the oldest files that replay no longer needs are
         removed; not set: all are kept.
@@ -33,13 +35,15 @@ class LogConfig:
     lease_s: float = 10.0
     min_free_bytes: int = 512 * 2**20
     pending_bytes: int = 64 * 2**20
+    open_bytes: int = 256 * 2**20
     refused_limit: int = 1000
     log_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if not self.lease_s > 0.0:
             raise ValueError(f"lease_s {self.lease_s} is not above 0")
-        for name, least in (("min_free_bytes", 0), ("pending_bytes", 1), ("refused_limit", 1)):
+        limits = {"min_free_bytes": 0, "pending_bytes": 1, "open_bytes": 1, "refused_limit": 1}
+        for name, least in limits.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} {getattr(self, name)} is below {least}")
         if self.log_bytes is not None and self.log_bytes < 1:
@@ -51,6 +55,7 @@ class _Pending:
     actor: ActorSession
     episode: Episode
     content: bytes
+    size: int
 
 
 class EpisodeLog:
@@ -106,9 +111,11 @@ class EpisodeLog:
 
     def append(self, actor: ActorSession, entry: Entry) -> None:
         """Keeps an admitted entry; the end of an episode seals it."""
-        actor.entries.append(entry)
+        actor.append(entry)
         if entry.last if isinstance(entry, Record) else actor.episode is None:
             self.seal(actor)
+        elif actor.open_bytes >= self._config.open_bytes:
+            self.seal(actor, f"its {actor.open_bytes} bytes reached open_bytes")
 
     def refuse(self, actor: ActorSession, seq: int) -> None:
         """Counts an admitted message of which nothing is kept."""
@@ -121,12 +128,12 @@ class EpisodeLog:
         number = actor.episode
         part = actor.parts if number == actor.next_episode else 0
         broken = reason if number is not None else ""
-        episode = stretch(actor.actor_id, actor.session, actor.entries, actor.refused, part, broken)
-        actor.entries, actor.refused = [], []
+        received = actor.open_bytes
+        episode = stretch(actor.actor_id, actor.session, *actor.take_open(), part, broken)
         actor.note_sealed(episode)
         content = self._store.encode(episode)
-        self._pending.append(_Pending(actor, episode, content))
-        self.pending_bytes += len(content)
+        self._pending.append(_Pending(actor, episode, content, received + len(content)))
+        self.pending_bytes += received + len(content)
         self._sealed(episode)
         if not self.waiting_for:
             self._flush()
@@ -159,7 +166,7 @@ class EpisodeLog:
                 self.waiting_for = str(error)
                 return
             self._pending.popleft()
-            self.pending_bytes -= len(first.content)
+            self.pending_bytes -= first.size
             first.actor.next_seq = first.episode.next_seq
             self.actors.touch(first.actor)
             if path is not None:

@@ -71,8 +71,19 @@ class Relabel:
     actor_id: str = "actor"
 
 
+_ENTRY_BYTES = 1024  # of an entry without its arrays
+
 Entry = Record | Relabel
 """What has a sequence number: all that an actor sends and the log keeps."""
+
+
+def entry_bytes(entry: Entry) -> int:
+    """About what it takes in memory."""
+    if isinstance(entry, Relabel):
+        return _ENTRY_BYTES
+    arrays = [*entry.observation.values(), *entry.extras.values()]
+    action = 0 if entry.action is None else entry.action.nbytes
+    return _ENTRY_BYTES + action + sum(array.nbytes for array in arrays)
 
 
 def spec_of(observation: Observation) -> ObservationSpec:

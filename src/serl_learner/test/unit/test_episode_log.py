@@ -10,7 +10,7 @@ from session_files import Files, Sessions, episode, send
 from toy import contents, record
 
 from serl_learner.episode_log import LogConfig
-from serl_learner.types import Relabel, Source
+from serl_learner.types import Relabel, Source, entry_bytes
 
 SESSION = b"s" * 16
 
@@ -186,6 +186,17 @@ def test_case11_a_reward_that_targets_are_clipped_away_from_is_refused(make):
     assert "relabel 4 of actor 'actor': reward -1.0 is outside" in session.last_rejection
 
 
+def test_an_episode_without_an_end_is_broken_off_at_a_limit(make, files):
+    limit = 4 * entry_bytes(record(0))
+    session = make(LogConfig(open_bytes=limit))
+    ack = send(session, episode(0, 0, length=9))
+    assert (ack.received_seq, ack.next_seq) == (10, 10)
+    assert [len(e.records) for e in files.kept.values()] == [4, 4, 2]
+    assert [e.part for e in files.kept.values()] == [0, 1, 2]
+    assert files.kept[min(files.kept)].reason == f"its {limit} bytes reached open_bytes"
+    assert session.learner.online_steps == 3 + 3 + 1
+
+
 class Test_a_full_disk:
     """Nothing is acked, nothing is lost, everything is written once there is room."""
 
@@ -208,7 +219,8 @@ class Test_a_full_disk:
         assert [e.number for e in files.kept.values()] == [0, 1]
 
     def test_takes_no_more_than_its_bound(self, make, files, clock):
-        session = make(LogConfig(pending_bytes=150))  # a file of this test takes 100
+        one = 100 + sum(entry_bytes(entry) for entry in episode(0, 0))  # a file takes 100
+        session = make(LogConfig(pending_bytes=one + one // 2))
         files.free = 0
         entries = [r for n in range(4) for r in episode(n, 6 * n)]
         ack = send(session, entries)
@@ -250,7 +262,13 @@ class Test_a_full_disk:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("lease_s", 0.0), ("min_free_bytes", -1), ("pending_bytes", 0), ("log_bytes", 0)],
+    [
+        ("lease_s", 0.0),
+        ("min_free_bytes", -1),
+        ("pending_bytes", 0),
+        ("open_bytes", 0),
+        ("log_bytes", 0),
+    ],
 )
 def test_wrong_limits_are_refused_by_name(field, value):
     with pytest.raises(ValueError, match=f"{field} {value}"):

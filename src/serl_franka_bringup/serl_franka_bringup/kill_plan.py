@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+STARTING = "starting"
 DEMONSTRATIONS = "demonstrations"
 STEPS = "steps"
 CHECKPOINT = "checkpoint"
@@ -42,7 +43,8 @@ class Kill:
     Attributes:
       kind: node to kill.
       trigger: what `at` counts: DEMONSTRATIONS held, or environment STEPS; CHECKPOINT is STEPS
-        and then waits for the learner to be writing a checkpoint.
+        and then waits for the learner to be writing a checkpoint. STARTING counts nothing: the
+        node is killed while it starts, before it has said anything.
       at: value of the count.
       delay: from there (or from the begin of the write) to the kill [s].
     """
@@ -63,13 +65,16 @@ LONGEST_DELAY = 3.0
 """Of a kill after its count was reached [s]."""
 LONGEST_WRITE = 0.1
 """Of a kill after a checkpoint's write began [s]."""
+LONGEST_START = 0.5
+"""Of a kill after its node was started, well before it can be up [s]."""
 
 
 def make_plan(kinds: Sequence[str], kills: int, span: Span, seed: int) -> tuple[Kill, ...]:
     """`kills` of each kind, spread over the run, in the order of their moments.
 
-    No kind is killed twice in a row, if there is more than one. Every other kill of the learner
-    in training is during a checkpoint's write. Raises ValueError: a kind is named twice or none is.
+    No kind is killed twice in a row, if there is more than one. If there are several kills before
+    training, the first is while its node starts. Every other kill of the learner in training is
+    during a checkpoint's write. Raises ValueError: a kind is named twice or none is.
     """
     if not kinds or len(set(kinds)) != len(kinds) or kills < 1:
         raise ValueError(f"{kills} kills of {', '.join(kinds) or 'no kind'} make no plan")
@@ -79,6 +84,8 @@ def make_plan(kinds: Sequence[str], kills: int, span: Span, seed: int) -> tuple[
     warm = max(1, round(IN_WARM_UP * len(order)))
     late = max(0, len(order) - early - warm)
     moments = [(DEMONSTRATIONS, at) for at in np.sort(rng.integers(0, span.demonstrations, early))]
+    if early > 1:
+        moments[0] = (STARTING, 0)
     moments += [(STEPS, at) for at in np.sort(rng.integers(0, span.training_starts + 1, warm))]
     last = max(span.training_starts + 1, int(LAST_AT * span.max_steps))
     moments += [
@@ -87,7 +94,7 @@ def make_plan(kinds: Sequence[str], kills: int, span: Span, seed: int) -> tuple[
     plan = []
     trained = 0
     for kind, (trigger, at) in zip(order, moments, strict=False):
-        longest = LONGEST_DELAY
+        longest = LONGEST_START if trigger == STARTING else LONGEST_DELAY
         if kind == "learner" and trigger == STEPS and at >= span.training_starts:
             trained += 1
             if trained % 2:

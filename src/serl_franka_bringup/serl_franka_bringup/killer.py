@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from serl_franka_bringup.kill_plan import CHECKPOINT, DEMONSTRATIONS, Kill
+from serl_franka_bringup.kill_plan import CHECKPOINT, DEMONSTRATIONS, STARTING, Kill
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.sightings import InFlight, Sightings
 from serl_franka_bringup.supervisor import Death, Supervisor
@@ -26,7 +26,8 @@ class Survival:
     Attributes:
       kind: node that was killed.
       phase: of the job at the time.
-      moment: "any", "checkpoint write", or "checkpoint written" when it was over too soon.
+      moment: "any", "starting" when the node had not come up, "checkpoint write", or "checkpoint
+        written" when it was over too soon.
       killed_at: on the steady clock [s].
       env_steps: of the job at the time, as last heard.
       in_flight: records on their way.
@@ -55,9 +56,10 @@ class Survival:
     def resumed(self) -> float | None:
         """From the respawn until all went on [s]; None: it does not yet."""
         update = self.update if self.trains and not self.over else 0.0
-        if self.up is None or self.step is None or update is None:
+        step = 0.0 if self.moment == STARTING else self.step  # nothing went on that could go on
+        if self.up is None or step is None or update is None:
             return None
-        return max(self.up, self.step, update)
+        return max(self.up, step, update)
 
 
 class Killer:
@@ -128,7 +130,10 @@ class Killer:
     def _approach(self, kill: Kill, supervisor: Supervisor, progress: Progress) -> None:
         """Kills, if it is time to."""
         started = supervisor.started_at(kill.kind)
-        if started is None or not progress.is_up(kill.kind, started):
+        if started is None:
+            return
+        is_up = progress.is_up(kill.kind, started)
+        if not is_up and kill.trigger != STARTING:
             return
         if self._reached_at is None and self._is_reached(kill, progress):
             self._reached_at = self._clock()
@@ -144,10 +149,12 @@ class Killer:
             if remaining > SLICE:
                 return
             self._pause(max(0.0, remaining))
-        self._kill(kill, supervisor, progress)
+        self._kill(kill, supervisor, progress, "any" if is_up else STARTING)
 
     def _is_reached(self, kill: Kill, progress: Progress) -> bool:
         phase = progress.phase("actor")
+        if kill.trigger == STARTING:
+            return True
         if kill.trigger == DEMONSTRATIONS:
             held = progress.value("learner/demonstrations") or 0
             return (phase == "demonstrations" and held >= kill.at) or phase == "training"
@@ -162,8 +169,7 @@ class Killer:
             self._pause(GLANCE)
         return True
 
-    def _kill(self, kill: Kill, supervisor: Supervisor, progress: Progress) -> None:
-        moment = "any"
+    def _kill(self, kill: Kill, supervisor: Supervisor, progress: Progress, moment: str) -> None:
         in_flight = self._sightings.in_flight()
         killed_at = self._clock()
         os.kill(supervisor.pids()[kill.kind], signal.SIGKILL)

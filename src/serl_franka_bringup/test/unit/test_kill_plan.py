@@ -11,6 +11,8 @@ from serl_franka_bringup.kill_plan import (
     CHECKPOINT,
     DEMONSTRATIONS,
     LONGEST_DELAY,
+    LONGEST_START,
+    STARTING,
     Span,
     make_plan,
 )
@@ -33,8 +35,8 @@ def test_a_single_kind_is_killed_in_a_row():
 
 def test_kills_are_in_every_phase_and_in_order():
     plan = make_plan(KINDS, 10, SPAN, 0)
-    early = [kill for kill in plan if kill.trigger == DEMONSTRATIONS]
-    steps = [kill.at for kill in plan if kill.trigger != DEMONSTRATIONS]
+    early = [kill for kill in plan if kill.trigger in (STARTING, DEMONSTRATIONS)]
+    steps = [kill.at for kill in plan if kill not in early]
     assert plan[: len(early)] == tuple(early)
     assert len(early) == 10
     assert [kill.at for kill in early] == sorted(kill.at for kill in early)
@@ -43,6 +45,14 @@ def test_kills_are_in_every_phase_and_in_order():
     assert sum(at <= 200 for at in steps) >= 5
     assert max(steps) <= 0.85 * 3500
     assert all(0.0 <= kill.delay <= LONGEST_DELAY for kill in plan)
+
+
+def test_the_first_of_several_early_kills_is_while_its_node_starts():
+    first, *others = make_plan(KINDS, 10, SPAN, 0)
+    assert first.trigger == STARTING
+    assert 0.0 <= first.delay <= LONGEST_START
+    assert all(kill.trigger != STARTING for kill in others)
+    assert make_plan(KINDS, 1, SPAN, 0)[0].trigger == DEMONSTRATIONS
 
 
 def test_the_learner_is_also_killed_while_it_writes_a_checkpoint():

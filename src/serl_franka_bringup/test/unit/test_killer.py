@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from serl_franka_bringup.kill_plan import CHECKPOINT, DEMONSTRATIONS, STEPS, Kill
+from serl_franka_bringup.kill_plan import CHECKPOINT, DEMONSTRATIONS, STARTING, STEPS, Kill
 from serl_franka_bringup.killer import Killer
 from serl_franka_bringup.progress import Progress, Status
 from serl_franka_bringup.sightings import Sightings
@@ -92,6 +92,19 @@ def test_nothing_is_killed_before_it_came_up_and_the_count_was_reached(begin):
     run.progress.add_metrics("actor", {"env_steps": 49.0})
     run.go()
     assert run.kills == ["sim"]  # what was counted once stays so, over restarts of the actor
+
+
+def test_a_node_is_killed_while_it_starts_and_need_only_come_up(begin):
+    run = begin(Kill("learner", STARTING, 0, 0.3))
+    run.go(5)
+    assert run.kills == ["learner"]
+    assert run.killer.survivals[0].moment == "starting"
+    run.see_death("learner")
+    run.go(12)
+    assert run.killer.survivals[0].resumed is None
+    run.say("loading", "learner")
+    run.go()
+    assert run.killer.survivals[0].resumed is not None
 
 
 def test_a_kill_comes_its_delay_after_the_count(begin):

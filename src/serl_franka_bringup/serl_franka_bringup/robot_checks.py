@@ -24,6 +24,13 @@ RECEIVE_BUFFER = 2**21  # [bytes]; two cameras' pictures fit
 DDS_PORT = 7400  # first of domain 0
 DDS_PORTS_PER_DOMAIN = 250
 INTEL, CONNEXION = "8086", ("256f", "046d")  # USB vendors of RealSense; SpaceMouse, new and old
+_LOADED = (  # by controller_manager, or used by what it loads
+    "joint_state_broadcaster",
+    "franka_hardware",
+    "franka_robot_state_broadcaster",
+    "franka_msgs",
+    "libfranka",
+)
 LEAST = {"libfranka": (0, 20, 4), "franka_description": (2, 8, 0), "franka_hardware": (3, 3, 0)}
 
 
@@ -74,7 +81,7 @@ def check_drivers(robot: str = "fr3", hardware: str = "franka") -> list[Finding]
     for kind in graph.KINDS.values():
         if arguments.robot in kind.robots and arguments.robot not in kind.optional_for:
             needed |= dict.fromkeys((kind.package, *kind.needs))
-    needed |= dict.fromkeys(("franka_hardware", "franka_msgs", "libfranka"))
+    needed |= dict.fromkeys(_LOADED)
     needed.pop("rviz2")
     return [_check_package(name) for name in needed if not name.startswith("serl_")]
 

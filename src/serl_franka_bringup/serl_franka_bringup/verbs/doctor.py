@@ -47,9 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
             *(_robot_checks(arguments.robot_ip) if arguments.robot == "fr3" else ()),
         ]
     )
+    width = max(len(finding.subject) for finding in findings) + 1
     for finding in findings:
         advice = f"  -> {finding.advice}" if finding.advice else ""
-        print(f"{finding.level:<5}{finding.subject:<15}{finding.found}{advice}")
+        print(f"{finding.level:<5}{finding.subject:<{width}}{finding.found}{advice}")
     failed = [finding for finding in findings if finding.level == checks.FAIL]
     write_json(
         arguments.json,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -27,7 +28,11 @@ SILENCE = 2.0
 
 
 class ParamsLink:
-    """Offers parameters to the policy source; damaged ones are fetched until good ones are here."""
+    """Offers parameters to the policy source; damaged ones are fetched until good ones are here.
+
+    They are large, so they are decoded in a thread of their own: the newest that came, one at a
+    time.
+    """
 
     def __init__(
         self,
@@ -41,7 +46,11 @@ class ParamsLink:
         self._source = source
         self._present = present
         self._arrived = arrived
-        self._damaged_version = 0
+        self._lock = threading.Lock()
+        self._fetch_lock = threading.Lock()
+        self._waiting: tuple[PolicyParams, bool] | None = None
+        self._decoding = False
+        self._damaged_version: int | None = None
         self._fetching: Future | None = None
         self._fetch_again = time.monotonic() + SILENCE
         self._client = node.create_client(GetPolicyParams, "get_policy_params")
@@ -49,41 +58,54 @@ class ParamsLink:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(FETCH_TIMER, self._fetch_missing, clock=steady)
 
-    def _on_params(self, message: PolicyParams) -> None:
+    def _on_params(self, message: PolicyParams, fetched: bool = False) -> None:
+        with self._lock:
+            self._waiting = message, fetched
+            if self._decoding:
+                return
+            self._decoding = True
+        threading.Thread(target=self._decode, name="params", daemon=True).start()
+
+    def _decode(self) -> None:
+        while True:
+            with self._lock:
+                waiting, self._waiting = self._waiting, None
+                if waiting is None:
+                    self._decoding = False
+                    return
+            self._offer(*waiting)
+
+    def _offer(self, message: PolicyParams, fetched: bool) -> None:
         try:
-            self._offer(message)
+            self._source.offer(params_from_msg(message))
+            self._arrived()
         except CorruptParams as error:
             self._node.get_logger().error(f"policy parameters refused, fetched again: {error}")
-            self._damaged_version = max(self._damaged_version, int(message.version))
-            self._fetch_again = time.monotonic()
-            self._fetch_missing()
+            self._damaged_version = max(self._damaged_version or 0, int(message.version))
+            if not fetched:  # what was fetched and is damaged has its next try after a while
+                self._fetch_again = time.monotonic()
+                self._fetch_missing()
         except ParamsError as error:
             self._node.get_logger().error(
                 f"policy parameters refused: {error}", throttle_duration_sec=5.0
             )
 
-    def _offer(self, message: PolicyParams) -> None:
-        self._source.offer(params_from_msg(message))
-        self._arrived()
-
     def _fetch_missing(self) -> None:
         """Fetches if nothing good has come in place of what was damaged, or nothing at all."""
         newest = self._source.newest_version
-        missing = newest < self._damaged_version or (newest == 0 and self._present())
-        now = time.monotonic()
-        if not missing or now < self._fetch_again or not self._client.service_is_ready():
-            return
-        if self._fetching is not None:
-            self._client.remove_pending_request(self._fetching)
-        self._fetch_again = now + FETCH_TIMEOUT
-        self._fetching = self._client.call_async(GetPolicyParams.Request(newer_than=newest))
-        self._fetching.add_done_callback(self._on_fetched)
+        damaged = self._damaged_version is not None and newest < self._damaged_version
+        missing = damaged or (newest == 0 and self._present())
+        with self._fetch_lock:
+            now = time.monotonic()
+            if not missing or now < self._fetch_again or not self._client.service_is_ready():
+                return
+            if self._fetching is not None:
+                self._client.remove_pending_request(self._fetching)
+            self._fetch_again = now + FETCH_TIMEOUT
+            self._fetching = self._client.call_async(GetPolicyParams.Request(newer_than=newest))
+            self._fetching.add_done_callback(self._on_fetched)
 
     def _on_fetched(self, future: Future) -> None:
         response = future.result()
-        if response is None or not response.available:
-            return
-        try:
-            self._offer(response.params)
-        except ParamsError as error:
-            self._node.get_logger().error(f"fetched policy parameters refused: {error}")
+        if response is not None and response.available:
+            self._on_params(response.params, fetched=True)

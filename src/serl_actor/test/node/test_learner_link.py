@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -19,7 +20,9 @@ from rclpy.node import Node
 from serl_actor.policy_source import PolicySource
 from serl_actor.process_lock import AlreadyRunning
 from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
+from serl_actor.ros_params_link import ParamsLink
 from serl_actor.transition_sender import SenderConfig
+from serl_interfaces.msg import PolicyParams
 from serl_interfaces.srv import RelabelSteps
 from serl_learner.types import Record, Relabel, Source
 
@@ -66,11 +69,34 @@ def test_who_joins_a_minute_late_gets_20_mb_at_once(bench, publisher):
 def test_a_flipped_byte_is_refused_counted_and_fetched_again(bench):
     learner = bench.learner(damaged=True)
     bench.sim()
-    bench.actor(job__max_env_steps=12)
-    bench.wait_phase(learner, "done")
+    bench.actor(job__max_env_steps=10**6)
+    bench.wait(lambda: learner.of(Source.POLICY), "a step of the policy", learner)
     assert learner.fetches == 1
     assert {r.policy_version for r in learner.of(Source.POLICY)} == {1}
     bench.wait(lambda: learner.metrics.get("actor/refused_params") == 1, "the count")
+
+
+def test_parameters_are_decoded_beside_the_executor_and_only_the_newest(bench):
+    node = bench.add(Node, "actor")
+    entered, go_on = threading.Event(), threading.Event()
+    offered: list[int] = []
+
+    class Source:
+        newest_version = 1
+
+        def offer(self, encoded):
+            entered.set()
+            go_on.wait(10.0)
+            offered.append(encoded.version)
+
+    link = ParamsLink(node, Source(), lambda: True)
+    for version in (2, 3, 4):
+        link._on_params(PolicyParams(version=version))  # returns while the first is under way
+        assert entered.wait(10.0)
+    assert offered == []
+    go_on.set()
+    bench.wait(lambda: offered and offered[-1] == 4, "the newest")
+    assert len(offered) == 2
 
 
 def test_a_late_verdict_takes_the_next_number_of_the_session(bench, tmp_path):

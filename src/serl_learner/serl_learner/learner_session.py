@@ -15,7 +15,7 @@ from serl_learner.episodes import Episode, is_demonstration
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.log_retention import LogRetention
 from serl_learner.params_codec import EncodedParams, write_params
-from serl_learner.resume import restore_agent, restore_log, restore_retired
+from serl_learner.resume import check_complete, restore_agent, restore_log, restore_retired
 from serl_learner.source_commit import source_commit
 from serl_learner.trainer import SessionConfig, Trainer
 from serl_learner.types import Entry, Record, Relabel, Source, spec_of
@@ -81,7 +81,10 @@ class LearnerSession:
             directory = self._writer.directory
             self._positions = restore_agent(trainer, directory, self._store, self.notices.append)
         if trainer is not None or self._store.keeps_log:
-            restore_log(self._store, self.actors, self._retention, trainer, self._positions)
+            missing = restore_log(
+                self._store, self.actors, self._retention, trainer, self._positions
+            )
+            check_complete(self.trainer, self._store, missing, self.notices.append)
         self._limit_log()
         self.trainer.publish()
 

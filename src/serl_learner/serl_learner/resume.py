@@ -7,7 +7,7 @@ from pathlib import Path
 
 from serl_learner import checkpoint
 from serl_learner.actor_sessions import ActorSessions
-from serl_learner.checkpoint import DamagedCheckpoint
+from serl_learner.checkpoint import CheckpointError, DamagedCheckpoint
 from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import Episode, check_episode
 from serl_learner.learner import agent_shapes
@@ -69,17 +69,24 @@ def restore_log(
     retention: LogRetention | None,
     trainer: Trainer | None,
     positions: Mapping[str, int],
-) -> None:
+) -> list[str]:
     """Takes in all files that are kept; without a trainer only how far the sessions are.
 
     Up to `positions` the checkpoint knows them; the trainer takes the rest as it came.
 
+    Returns:
+      What the log lacks: sessions, and numbers of theirs.
+
     Raises:
       EpisodeError: a file is damaged, or of another layout than the rest; names it.
     """
+    missing = []
     for path, episode in store.episodes():
         if trainer is not None:
             _check(trainer, path, episode)
+        if path.parent == store.log:
+            known = actors.find(episode.actor_id, episode.session).next_seq
+            missing += _lack(episode.session.hex(), known, episode.first_seq)
         actors.restore(episode)
         if retention is not None and path.parent == store.log:
             retention.note(path, episode)
@@ -90,6 +97,37 @@ def restore_log(
             trainer.relearn(episode, trained_on=episode.next_seq <= position)
     if retention is not None and trainer is not None and trainer.learner is not None:
         trainer.learner.count_forgotten(retention.retired.prior, retention.retired.online)
+    reached = actors.positions()
+    for name, position in positions.items():
+        missing += _lack(name, reached.get(name, 0), position)
+    return missing
+
+
+def _lack(session: str, known: int, needed: int) -> list[str]:
+    return [f"{known}..{needed - 1} of session {session}"] if known < needed else []
+
+
+def check_complete(
+    trainer: Trainer, store: EpisodeStore, missing: list[str], say: Callable[[str], None]
+) -> None:
+    """Tells of what the log lacks.
+
+    Raises:
+      CheckpointError: so much that the checkpoint had more updates than the log has steps for:
+        no block would be due for as many steps.
+    """
+    learner = trainer.learner
+    if not missing or learner is None or not store.keeps_log:
+        return
+    lack = f"{store.log} lacks entries: {', '.join(missing)}"
+    steps, starts = trainer.received_steps, trainer.config.training_starts
+    if learner.blocks > max(0, steps - starts):
+        raise CheckpointError(
+            f"{lack}; the checkpoint has {learner.blocks} blocks, the {steps} steps that are there"
+            f" allow {max(0, steps - starts)}: bring the files back, or remove the checkpoints to"
+            " begin anew from those that are there"
+        )
+    say(lack)
 
 
 def _check(trainer: Trainer, path: Path, episode: Episode) -> None:

@@ -173,6 +173,12 @@ class Trainer:
         return bool(self._backlog)
 
     @property
+    def received_steps(self) -> int:
+        """Online steps that it has, the backlog among it."""
+        held = self.learner.online_steps if self.learner else 0
+        return held + sum(job.steps for job in self._backlog)
+
+    @property
     def demonstrations(self) -> int:
         """Successful ones that it has, the backlog among it."""
         held = self.learner.demonstrations if self.learner else 0

@@ -181,6 +181,32 @@ def test_a_checkpoint_of_another_network_is_refused_and_not_set_aside(make, tmp_
     assert checkpoint.candidates(tmp_path / "checkpoints") == [path]
 
 
+def remove(files, path):
+    """Loses a file of the log."""
+    path.unlink()
+    del files.kept[path]
+
+
+@pytest.mark.parametrize("lost", [slice(0, 2), slice(2, None), slice(None)])
+def test_a_checkpoint_that_knows_more_than_the_log_is_refused(make, files, tmp_path, lost):
+    session = make()
+    lockstep(session, ALL)
+    session.save_checkpoint()
+    logged = sorted(p for p in files.kept if p.parent == tmp_path / "log")
+    for path in logged[lost]:
+        remove(files, path)
+    name = (b"s" * 16).hex()
+    with pytest.raises(CheckpointError, match=rf"log lacks entries: \d+\.\.\d+ of session {name}"):
+        make()
+
+
+def test_one_that_knows_as_much_is_used_and_what_is_missing_is_told(make, files, tmp_path):
+    lockstep(make(), ALL)
+    remove(files, min(p for p in files.kept if p.parent == tmp_path / "log"))
+    (notice,) = make().notices
+    assert f"lacks entries: 6..11 of session {(b's' * 16).hex()}" in notice
+
+
 def test_versions_go_on_above_the_checkpoints(make):
     before = make()
     lockstep(before, ALL[:20])

@@ -106,7 +106,7 @@ class ActorNode(Node):
         refuse_unknown(self)
         keep_parameters(self)
         self._files = RunFiles(
-            config.run_dir, config.actor_id, config.journal, config.sender.spill_bytes, SPILL_CODEC
+            config.run_dir, config.actor_id, config.journal, config.sender, SPILL_CODEC
         )
         self._board = RosBoard(self)
         self._robot = self._make_robot()

@@ -17,7 +17,7 @@ from serl_actor.rival_watch import RivalWatch
 from serl_actor.ros_params_link import ParamsLink
 from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import SenderConfig, SenderError, TransitionSender
-from serl_controllers.ros_qos import ACK, TRANSITIONS
+from serl_controllers.ros_qos import ACK, TRANSITIONS, TRANSITIONS_DEPTH
 from serl_interfaces.msg import Relabel as RelabelMessage
 from serl_interfaces.msg import Transition, TransitionAck
 from serl_interfaces.srv import SaveCheckpoint
@@ -69,7 +69,16 @@ class LearnerLink:
         witness: Callable[[Entry], None] = lambda entry: None,
         best_confirmed: Callable[[int], None] = lambda version: None,
     ) -> None:
-        """`spill`, `witness` as for TransitionSender; `best_confirmed` as for BestKeeper."""
+        """`spill`, `witness` as for TransitionSender; `best_confirmed` as for BestKeeper.
+
+        Raises:
+          ValueError: the window is as large as what the topic keeps.
+        """
+        if config.window >= TRANSITIONS_DEPTH:
+            raise ValueError(
+                f"window is {config.window}, expected less than the depth of the topic, "
+                f"{TRANSITIONS_DEPTH}"
+            )
         self._node = node
         self._session = session
         self._rivals = RivalWatch(actor_id, session, time.monotonic)

@@ -8,6 +8,8 @@ from pathlib import Path
 from serl_actor.journal import Journal
 from serl_actor.process_lock import ProcessLock
 from serl_actor.spill import Codec, Spill
+from serl_actor.transition_sender import SenderConfig
+from serl_learner.disk_space import DiskSpace
 from serl_learner.types import Entry
 
 
@@ -19,7 +21,7 @@ class RunFiles:
     """
 
     def __init__(
-        self, run_dir: str, actor_id: str, journal: str, spill_bytes: int, codec: Codec
+        self, run_dir: str, actor_id: str, journal: str, limits: SenderConfig, codec: Codec
     ) -> None:
         """An empty `run_dir` or `journal` means none.
 
@@ -33,7 +35,13 @@ class RunFiles:
         if directory is not None:
             name = actor_id.replace("/", "_")
             self._lock = ProcessLock(directory / f"{name}.lock", f"actor {actor_id!r}")
-            self.spill = Spill(directory / "spill", actor_id, spill_bytes, codec)
+            self.spill = Spill(
+                directory / "spill",
+                actor_id,
+                limits.spill_bytes,
+                codec,
+                space=DiskSpace(limits.min_free_bytes),
+            )
         self._journal = Journal(Path(journal).expanduser()) if journal else None
 
     def witness(self) -> Callable[[Entry], None]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from serl_learner.disk_space import DiskSpace
 from serl_learner.types import Entry
 
 SEGMENT_BYTES = 16 * 2**20
@@ -71,13 +72,18 @@ class Spill:
         limit_bytes: int,
         codec: Codec,
         segment_bytes: int = SEGMENT_BYTES,
+        space: DiskSpace | None = None,
     ) -> None:
-        """`limit_bytes` bounds all files together; 0: nothing may be kept on disk."""
+        """`limit_bytes` bounds all files together; 0: nothing may be kept on disk.
+
+        `space` says what must stay free: without it the learner could not write what it has.
+        """
         self._directory = directory
         self._name = re.sub(r"[^A-Za-z0-9_-]", "_", name)
         self._limit = limit_bytes
         self._codec = codec
         self._segment_bytes = min(segment_bytes, limit_bytes)
+        self._space = space or DiskSpace()
         self._segments: deque[_Segment] = deque()
         self._files = 0
         self._end = 0
@@ -167,6 +173,7 @@ class Spill:
             raise SpillFull(f"{self.describe()}, {1e-6 * size:.1f} MB more are over the limit")
         path = self._directory / f"{self._name}-{os.getpid()}-{self._files}.spill"
         try:
+            self._space.require(self._directory, size)
             self._directory.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
             segment = _Segment(path, descriptor, size)
@@ -193,7 +200,10 @@ class Spill:
             raise SpillFull(f"{segment.path}: {error.strerror}") from error
 
     def _remove_leftovers(self) -> None:
+        own = re.compile(rf"{self._name}-\d+-\d+\.spill")  # not those of the actor `name-b`
         for path in sorted(self._directory.glob(f"{self._name}-*.spill")):
+            if not own.fullmatch(path.name):
+                continue
             logger.warning(
                 "%s removed (%.1f MB): an actor that is gone left it; what it held and the "
                 "learner did not have is lost",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from serl_actor.entry_queue import EntryQueue, size_of
 from serl_actor.spill import Spill, SpillDamaged, SpillFull
+from serl_learner.episode_log import LogConfig
 from serl_learner.types import Entry, Record
 
 BURST = 0.01
@@ -37,6 +38,7 @@ class SenderConfig:
       window: records sent but not received by the learner; below the topic's QoS depth.
       memory_bytes: of records in memory that are not durable at the learner [byte].
       spill_bytes: of those beyond, in files of the run directory [byte]; 0: none.
+      min_free_bytes: what the files leave free on the disk, for the learner [byte].
       retry_period: silence after which unreceived records are sent again [s]; twice as long each
         time that it does not help.
       keep_alive_period: after which an actor that has nothing to send says that it is there, by
@@ -46,13 +48,14 @@ class SenderConfig:
     window: int = 256
     memory_bytes: int = 64 * 2**20
     spill_bytes: int = 2**30
+    min_free_bytes: int = LogConfig.min_free_bytes
     retry_period: float = 2.0
     keep_alive_period: float = 2.0
 
     def __post_init__(self) -> None:
         if self.window < 1:
             raise ValueError(f"window is {self.window}, expected at least 1")
-        for name in ("memory_bytes", "spill_bytes"):
+        for name in ("memory_bytes", "spill_bytes", "min_free_bytes"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 0")
         for name in ("retry_period", "keep_alive_period"):

@@ -60,6 +60,12 @@ def test_who_joins_late_gets_20_mb_at_once(bench, publisher):
     join_late(bench, publisher)
 
 
+def test_a_window_that_the_topic_does_not_hold_is_refused(bench):
+    source = PolicySource(large_policy(), time.monotonic)
+    with pytest.raises(ValueError, match="window is 512, expected less than .* 512"):
+        LearnerLink(bench.add(Node, "actor"), "actor", b"s" * 16, source, SenderConfig(window=512))
+
+
 @pytest.mark.slow
 def test_who_joins_a_minute_late_gets_20_mb_at_once(bench, publisher):
     time.sleep(60.0)  # the minute is what is tested

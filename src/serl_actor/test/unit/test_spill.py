@@ -10,6 +10,7 @@ import pytest
 
 from serl_actor.entry_queue import EntryQueue, size_of
 from serl_actor.spill import Codec, Spill, SpillDamaged, SpillFull
+from serl_learner.disk_space import DiskSpace
 from serl_learner.types import Record
 
 
@@ -62,6 +63,26 @@ def test_the_limit_holds_and_is_named(make):
     spill.drop_below(3)
     spill.append(record(9))
     assert spill.read(9).seq == 9
+
+
+def test_so_much_stays_free_for_the_learner(tmp_path):
+    space = DiskSpace(min_free=5000, free=lambda _: 5299)
+    spill = Spill(tmp_path, "actor", 10_000, CODEC, 300, space)
+    with pytest.raises(SpillFull, match=r"disk space: .* needs"):
+        spill.reserve(1, 100)
+    assert list(tmp_path.iterdir()) == []
+    space._free = lambda _: 5300
+    spill.append(record(0))
+    assert files(spill) == 1
+
+
+def test_files_of_an_actor_of_a_longer_name_are_left_alone(tmp_path):
+    other = Spill(tmp_path, "actor-b", 10_000, CODEC, 300)
+    other.append(record(0))
+    (tmp_path / "actor-1-0.spill").touch()
+    Spill(tmp_path, "actor", 10_000, CODEC, 300)
+    assert files(other) == 1
+    assert other.read(0).seq == 0
 
 
 def test_what_is_reserved_is_there(make):

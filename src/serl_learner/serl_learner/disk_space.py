@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from serl_learner.atomic_file import write_file
@@ -57,10 +58,16 @@ class DiskSpace:
 
     def write(self, path: Path, content: bytes) -> None:
         """Writes a file, whole or not at all; on disk when this returns. Raises NoSpace."""
-        self.require(path.parent, len(content))
-        try:
+        with self.room(path.parent, len(content)):
             self._write(path, content)
+
+    @contextmanager
+    def room(self, directory: Path, size: int) -> Iterator[None]:
+        """Around what writes `size` bytes. Raises NoSpace, also for what finds none meanwhile."""
+        self.require(directory, size)
+        try:
+            yield
         except OSError as error:
             if error.errno in FULL:
-                raise self.shortage(path.parent, len(content)) from error
+                raise self.shortage(directory, size) from error
             raise

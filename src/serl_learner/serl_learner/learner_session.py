@@ -254,7 +254,7 @@ class LearnerSession:
         """Writes a complete checkpoint, or with the tag "best" a published version; its path.
 
         Raises:
-          LookupError: there is nothing to save, or nowhere; says what.
+          LookupError: there is nothing to save, or nowhere, or the version is `NOT_KEPT`.
           OSError: it cannot be written; what was there stays.
         """
         if self._writer is None:
@@ -266,8 +266,9 @@ class LearnerSession:
             raise LookupError(f'tag {tag!r} is unknown; known are "" and "best"')
         if tag == "best":
             path = self._writer.directory / BEST_POLICY
-            self._store.space.require(path.parent, len(published.find(version).data))
-            write_params(path, published.find(version))
+            encoded = published.find(version)
+            with self._store.space.room(path.parent, len(encoded.data)):
+                write_params(path, encoded)
             return path
         return self._writer.write(self._snapshot(self.learner))
 

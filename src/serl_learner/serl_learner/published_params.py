@@ -9,6 +9,8 @@ from serl_learner.params_codec import EncodedParams, encode
 
 KEPT = 50
 """Versions kept in memory."""
+NOT_KEPT = "not kept"
+"""Says, and nothing else says, that a version is gone for good: who asked may choose another."""
 STRIDE = 10_000
 """Versions left out after those of a learner before: it gave out more than its files tell."""
 
@@ -49,4 +51,4 @@ class PublishedParams:
             if version in (0, encoded.version):
                 return encoded
         kept = f"{self._kept[0].version}..{self._kept[-1].version}" if self._kept else "none"
-        raise LookupError(f"policy version {version} is not kept; kept are {kept}")
+        raise LookupError(f"policy version {version} is {NOT_KEPT}; kept are {kept}")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 
 import pytest
 from session_files import CONFIG, episode, send, train
 from toy import record, same
 
+from serl_learner.disk_space import NoSpace
 from serl_learner.episodes import EpisodeError, stretch
 from serl_learner.learner_session import UNLIMITED
 from serl_learner.params_codec import read_params
-from serl_learner.published_params import STRIDE
+from serl_learner.published_params import NOT_KEPT, STRIDE
 from serl_learner.types import Source
 
 
@@ -169,10 +171,30 @@ def test_best_policy_is_a_published_version(make, tmp_path):
     train(session)
     path = session.save_checkpoint("best", version=1)
     assert read_params(path) == first
-    with pytest.raises(LookupError, match=r"version 9 is not kept; kept are 1\.\.4"):
+    with pytest.raises(LookupError, match=rf"version 9 is {NOT_KEPT}; kept are 1\.\.4"):
         session.save_checkpoint("best", version=9)
     with pytest.raises(LookupError, match="'worst' is unknown"):
         session.save_checkpoint("worst")
+
+
+@pytest.mark.parametrize("kind", ["no space", "too little left free", "broken disk"])
+def test_a_best_policy_that_finds_no_room_is_not_said_to_be_gone(
+    make, files, tmp_path, monkeypatch, kind
+):
+    session = make()
+    send(session, episode(0, 0))
+    path = session.save_checkpoint("best")
+    before = path.read_bytes()
+    if kind == "too little left free":
+        files.free = 10
+    else:
+        number = errno.ENOSPC if kind == "no space" else errno.EIO
+        monkeypatch.setattr("os.fsync", lambda _: exec(f"raise OSError({number}, 'no')"))
+    with pytest.raises(OSError) as caught:
+        session.save_checkpoint("best")
+    assert NOT_KEPT not in str(caught.value)
+    assert isinstance(caught.value, NoSpace) == (kind != "broken disk")
+    assert path.read_bytes() == before
 
 
 def test_restart_goes_on_from_the_files(make):

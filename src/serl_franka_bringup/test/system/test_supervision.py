@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -48,6 +49,14 @@ def test_a_run_whose_supervisor_was_killed_goes_on_when_it_is_started_again(star
     for name, content in kept.items():
         (path,) = (path for path in episodes_of(tmp_path) if path.name == name)
         assert path.read_bytes() == content
+
+
+def test_a_learner_that_is_killed_while_it_imports_is_started_again(start, tmp_path):
+    run = start("run", "tiny.yaml", "--max-steps", "60", "--episodes", "1")
+    wait_for(lambda: "learner" in node_processes(tmp_path), "the learner to start")
+    os.kill(node_processes(tmp_path)["learner"], signal.SIGKILL)
+    assert run.end() == 0, run.output.read_text()
+    assert run.said("learner died (killed by SIGKILL), restarted in 1 s")
 
 
 def test_a_run_stops_in_five_seconds_while_the_learner_compiles(start, tmp_path, domain):

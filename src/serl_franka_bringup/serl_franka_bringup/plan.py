@@ -32,6 +32,7 @@ _NOT_LEARNING = {
         "log_bytes",
         "log_dir",
         "min_free_bytes",
+        "open_bytes",
         "pending_bytes",
         "refused_limit",
         "serve_checkpoint",

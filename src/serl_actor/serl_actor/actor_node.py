@@ -115,7 +115,7 @@ class ActorNode(Node):
         source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
         memory = JobMemory(Path(config.run_dir) if config.run_dir else None, source)
-        link = LearnerLink(
+        link = self._link = LearnerLink(
             self,
             config.actor_id,
             session,
@@ -162,7 +162,8 @@ class ActorNode(Node):
             spin()
             if not self._thread.is_alive() and not self._evaluations.ending:
                 spin()
-                return True
+                break
+        self._say_what_is_left()
         if self._thread.is_alive():
             self._environment.hold()  # it is stuck, e.g. compiling, and will not
         return not self._thread.is_alive()
@@ -171,6 +172,14 @@ class ActorNode(Node):
         """Also gives back the run directory."""
         self._files.close()
         super().destroy_node()
+
+    def _say_what_is_left(self) -> None:
+        sender = self._link.sender
+        if sender.unacknowledged:
+            self.get_logger().warning(
+                f"{sender.unacknowledged} records are dropped that the learner has not said to "
+                f"have stored; {sender.unreceived} of them have not arrived there"
+            )
 
     def _make_robot(self) -> RobotClient:
         config, waiting = self._config, self._board.waiting
@@ -223,30 +232,32 @@ class ActorNode(Node):
             self._evaluations.refuse("the actor was stopped")
 
     def _work(self) -> None:
+        """The job; its result is written before it is waited for the records to be stored."""
+        result: dict[str, object] = {}
         try:
             result = self._job.run()
+            self._environment.hold()
+            self._write_result(result)
+            self._crew.deliver()
         except Cancelled:
             raise
         except Exception as error:
             self._environment.hold()
             expected = isinstance(error, (JobFailed, SenderError))
             message = str(error) if expected else repr(error)
-            self._finish(Phase.FAILED, {"error": message}, message)
+            self._write_result({**result, "error": message})
+            self._board.status(Phase.FAILED, "", message)
             if not expected:
                 raise
             return
-        self._environment.hold()
-        self._finish(Phase.DONE, result, json.dumps(result))
+        self._board.status(Phase.DONE, "", json.dumps(result))
 
-    def _finish(self, phase: Phase, result: dict[str, object], detail: str) -> None:
-        """Writes the result before saying so: who hears `done` may read the file."""
-        if self._config.run_dir:
-            content = json.dumps(result, indent=2) + "\n"
-            self._write_result(Path(self._config.run_dir) / "result.json", content.encode())
-        self._board.status(phase, "", detail)
-
-    def _write_result(self, path: Path, content: bytes) -> None:
-        """Writes it; a full disk is waited for."""
+    def _write_result(self, result: dict[str, object]) -> None:
+        """Writes it before it is said: who hears `done` may read it. A full disk is waited for."""
+        if not self._config.run_dir:
+            return
+        path = Path(self._config.run_dir) / "result.json"
+        content = (json.dumps(result, indent=2) + "\n").encode()
         while True:
             try:
                 return write_file(path, content)

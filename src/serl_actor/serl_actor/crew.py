@@ -141,6 +141,10 @@ class ActorCrew:
         """Waits until the learner has every record; not on a real arm."""
         self._outlet.settle()
 
+    def deliver(self) -> None:
+        """Waits until every record is stored, on a real arm, too; no episode may be under way."""
+        self._outlet.deliver()
+
     def operator(self) -> Driver:
         """Demonstrates; in lockstep time stands still until they have spoken."""
         waiting = self._wait_for_operator if self._lockstep else None

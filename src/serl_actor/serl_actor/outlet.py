@@ -86,6 +86,12 @@ class Outlet:
         while self._lockstep and not self._sender.wait_until_received(self._put_seq, PATIENCE):
             self._board.waiting("the learner to take all records")
 
+    def deliver(self) -> None:
+        """Waits until every record is durable at the learner: the end of a job, the arm held."""
+        while not self._sender.wait_until_durable(PATIENCE):
+            count = self._sender.unacknowledged
+            self._board.waiting(f"the learner to store {count} records")
+
     def _wait_for_room(self, count: int) -> None:
         """Holds once if it has to wait; then the watchdog keeps the pose.
 

@@ -121,6 +121,11 @@ class TransitionSender:
         return self._queue.disk_bytes
 
     @property
+    def unreceived(self) -> int:
+        """Records that have not arrived at the learner, as far as is known."""
+        return max(0, self._queue.end - self._received)
+
+    @property
     def received(self) -> int:
         """Every record below this number has arrived at the learner."""
         return self._received
@@ -170,6 +175,10 @@ class TransitionSender:
     def wait_until_received(self, seq: int, timeout: float) -> bool:
         """Whether record `seq` has arrived; waits and raises as `wait_for_credit`."""
         return self._wait(lambda: seq < self._received, timeout)
+
+    def wait_until_durable(self, timeout: float) -> bool:
+        """Whether every record is; waits and raises as `wait_for_credit`."""
+        return self._wait(lambda: not self.unacknowledged, timeout)
 
     def wait_for_room(self, timeout: float, count: int = 1) -> bool:
         """Reserves room for `count` records; waits up to `timeout` [s] for it.

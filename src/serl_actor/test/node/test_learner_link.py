@@ -158,11 +158,25 @@ def test_records_spill_to_the_run_directory_and_reach_a_learner_that_comes_back(
     )
     bench.wait(lambda: learner.metrics.get("actor/spilled_mb", 0) > 0, "the spill", learner)
     assert list((tmp_path / "spill").glob("actor-*.spill"))
-    bench.wait_phase(learner, "done")
+    bench.wait(lambda: learner.said("the learner to store"), "the actor to wait", learner)
+    assert (tmp_path / "result.json").exists()
     learner.durable = True
+    bench.wait_phase(learner, "done")
     bench.wait(lambda: learner.metrics.get("actor/spilled_mb") == 0, "the spill to be empty")
     assert [entry.seq for entry in learner.records] == list(range(len(learner.records)))
     assert list((tmp_path / "spill").iterdir()) == []
+
+
+def test_what_is_not_stored_when_the_actor_is_stopped_is_said(bench, monkeypatch):
+    learner = bench.learner(durable=False)
+    bench.sim()
+    actor = bench.actor()
+    bench.wait(lambda: learner.said("the learner to store"), "the actor to wait", learner)
+    said: list[str] = []
+    monkeypatch.setattr(actor.get_logger(), "warning", lambda text, **_: said.append(text))
+    assert actor.stop(bench._spin)
+    assert f"{len(learner.records)} records are dropped" in said[-1]
+    assert "0 of them have not arrived" in said[-1]
 
 
 def test_an_arm_without_room_for_records_is_held_and_says_why(bench):

@@ -83,6 +83,26 @@ def test_settling_notices_that_the_learner_forgot(make_crew):
         parts.crew.settle()
 
 
+@pytest.mark.parametrize("lockstep", [True, False])
+def test_the_end_waits_until_every_record_is_durable_and_says_how_many_are_not(make_crew, lockstep):
+    link = FakeLink(acks=False)
+    board = FakeBoard(patience=2)
+    parts = make_crew(link=link, board=board, lockstep=lockstep)
+    link.sender.acknowledge(0, 0, credit=100)
+    parts.crew.run(parts.crew.random())
+    link.sender.acknowledge(6, 2, 100)  # received, and two of them stored
+    board.helps = lambda: len(board.waits) == 2 and link.ack()
+    parts.crew.deliver()
+    assert board.waits == ["the learner to store 4 records"] * 2
+
+
+def test_the_wait_at_the_end_can_be_cancelled(make_crew):
+    parts = make_crew(link=FakeLink(acks=False), lockstep=False)
+    parts.crew.run(parts.crew.random())
+    with pytest.raises(Cancelled):
+        parts.crew.deliver()
+
+
 def test_the_best_policy_is_kept_at_the_learner_too(make_crew):
     parts = make_crew()
     parts.crew.keep_best(parts.crew.snapshot())

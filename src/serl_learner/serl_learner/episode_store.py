@@ -8,9 +8,12 @@ from pathlib import Path
 
 from serl_learner.disk_space import DiskSpace
 from serl_learner.episodes import Episode, is_demonstration
+from serl_learner.types import Relabel
 
 ReadEpisode = Callable[[Path], Episode]
 EncodeEpisode = Callable[[Episode], bytes]
+RELABELS = "relabels"
+"""Directory of the relabels of demonstrations, below theirs."""
 _NAME = re.compile(r"^n(?P<order>\d+)-")
 
 
@@ -21,6 +24,9 @@ class EpisodeStore:
     after its first sequence number in place of the episode. Files of other names count as older
     than those, in the order of their times. Without a log directory the rest is not kept;
     without one for demonstrations, they are logged like the rest.
+
+    A relabel that concerns a demonstration is logged like any other, and also kept in `relabels/`
+    beside the demonstrations: other runs learn from them, too.
     """
 
     def __init__(
@@ -37,6 +43,7 @@ class EpisodeStore:
         self._encode = encode
         self.space = space or DiskSpace()
         self._order: int | None = None
+        self._demonstrated: dict[bytes, list[range]] = {}
 
     @property
     def keeps_log(self) -> bool:
@@ -58,24 +65,53 @@ class EpisodeStore:
 
     def write(self, episode: Episode, content: bytes) -> Path | None:
         """Keeps one; on disk when this returns. Raises NoSpace, and nothing is written then."""
+        order, copy = self._next_order(), self._relabels_of_demonstrations(episode)
+        if copy is not None and self._demonstrations is not None:
+            # Counts as later, but comes first: a kill between the two loses nothing.
+            later = self._demonstrations / RELABELS / _name(order + 1, copy)
+            self.space.write(later, self._encode(copy))
         directory = self.directory_of(episode)
-        if directory is None:
-            return None
-        path = directory / _name(self._next_order(), episode)
-        self.space.write(path, content)
-        self._order = self._next_order() + 1
+        path = directory / _name(order, episode) if directory is not None else None
+        if path is not None:
+            self.space.write(path, content)
+            self._note(path, episode)
+        self._order = order + (1 if copy is None else 2)
         return path
 
     def episodes(self) -> Iterator[tuple[Path, Episode]]:
         """All that is kept, demonstrations among it, in the order in which it was written."""
-        paths = [*_files(self._demonstrations), *_files(self.log)]
-        for path in sorted(paths, key=_age):
-            yield path, self._read(path)
+        for path in sorted(self._paths(), key=_age):
+            episode = self._read(path)
+            self._note(path, episode)
+            yield path, episode
+
+    def _paths(self) -> list[Path]:
+        demonstrations = self._demonstrations
+        relabels = demonstrations / RELABELS if demonstrations is not None else None
+        return [p for d in (demonstrations, relabels, self.log) for p in _files(d)]
+
+    def _note(self, path: Path, episode: Episode) -> None:
+        if path.parent == self._demonstrations and episode.records:
+            numbers = [record.seq for record in episode.records]
+            span = range(numbers[0], numbers[-1] + 1)
+            self._demonstrated.setdefault(episode.session, []).append(span)
+
+    def _relabels_of_demonstrations(self, episode: Episode) -> Episode | None:
+        """A copy of those in a file of the log; it accounts for no number."""
+        spans = self._demonstrated.get(episode.session, [])
+        found = [
+            entry
+            for entry in episode.entries
+            if isinstance(entry, Relabel)
+            and any(entry.first_seq < s.stop and s.start <= entry.last_seq for s in spans)
+        ]
+        if not found or self.directory_of(episode) == self._demonstrations:
+            return None
+        return Episode(episode.actor_id, episode.session, tuple(found))
 
     def _next_order(self) -> int:
         if self._order is None:
-            orders = [_order(p) for d in (self._demonstrations, self.log) for p in _files(d)]
-            self._order = max(orders, default=0) + 1
+            self._order = max(map(_order, self._paths()), default=0) + 1
         return self._order
 
 

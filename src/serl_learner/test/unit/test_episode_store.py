@@ -17,8 +17,8 @@ from serl_learner.types import Source
 
 @pytest.fixture
 def store(tmp_path):
-    """Reads the name of a file in place of its content."""
-    return EpisodeStore(tmp_path / "demos", tmp_path / "log", lambda p: p.name, lambda _: b"x")
+    """Reads the same episode from every file."""
+    return EpisodeStore(tmp_path / "demos", tmp_path / "log", lambda _: made(0), lambda _: b"x")
 
 
 def made(number, **fields):
@@ -26,7 +26,7 @@ def made(number, **fields):
 
 
 def names(store):
-    return [name for _, name in store.episodes()]
+    return [path.name for path, _ in store.episodes()]
 
 
 def test_both_directories_are_read_in_the_order_in_which_they_were_written(store, tmp_path):
@@ -43,7 +43,7 @@ def test_both_directories_are_read_in_the_order_in_which_they_were_written(store
 
 def test_another_store_goes_on_counting(store, tmp_path):
     store.write(made(0, source=Source.DEMO, success=True), b"x")
-    again = EpisodeStore(tmp_path / "demos", tmp_path / "log", lambda p: p.name, lambda _: b"x")
+    again = EpisodeStore(tmp_path / "demos", tmp_path / "log", lambda _: made(0), lambda _: b"x")
     assert again.write(made(0), b"x").name == "n000002-73737373-000000.mcap"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 
 import numpy as np
 import pytest
@@ -30,6 +31,10 @@ def labels(ring):
 def only(index, length=5):
     """Labels of which one is a success."""
     return [(1.0, True) if i == index else (0.0, False) for i in range(length)]
+
+
+def no_room():
+    raise OSError(errno.ENOSPC, "disk full")
 
 
 def restarted(make):
@@ -116,6 +121,46 @@ def test_a_demonstration_is_changed_during_and_after_it(make, when):
     send(session, [*records[: shift + 1], relabel(shift + 1, 1, 1), *records[shift + 1 :]])
     assert labels(session.learner.prior) == only(1)
     assert same(restarted(make).learner.prior, session.learner.prior)
+
+
+@pytest.mark.parametrize("moment", ["at once", "in the middle of the next episode"])
+def test_of_a_demonstration_counts_for_other_runs_and_when_the_log_is_gone(make, tmp_path, moment):
+    session = make()
+    send(session, episode(0, 0, source=Source.DEMO, success=True))
+    if moment == "at once":
+        send(session, [relabel(6, 1, 1)])
+    else:
+        following = [dataclasses.replace(r, seq=r.seq + (r.seq > 7)) for r in episode(1, 6)]
+        send(session, [*following[:2], relabel(8, 1, 1), *following[2:]])
+    same_run = restarted(make)
+    assert same(same_run.learner.prior, session.learner.prior)
+    assert same_run.actors.positions() == session.actors.positions()
+    assert labels(restarted(lambda: make(keeps_log=False)).learner.prior) == only(1)
+    for path in (tmp_path / "log").glob("*.mcap"):
+        path.unlink()
+    assert labels(restarted(make).learner.prior) == only(1)
+
+
+def test_of_no_demonstration_is_kept_in_the_log_only(make, tmp_path):
+    session = make()
+    send(session, [*episode(0, 0), relabel(6, 1, 1)])
+    assert not (tmp_path / "demos").exists()
+
+
+def test_a_disk_that_is_full_between_a_relabel_and_its_copy_is_waited_for(make, files, clock):
+    session = make()
+    send(session, episode(0, 0, source=Source.DEMO, success=True))
+    writes = files.write
+    session._store.space._write = lambda path, content: (
+        writes(path, content) if path.parent.name == "relabels" else no_room()
+    )
+    assert send(session, [relabel(6, 1, 1)]).next_seq == 6
+    session._store.space._write = writes
+    clock.now += 2.0
+    session.look()
+    assert session.acknowledgements()[0].next_seq == 7
+    assert labels(restarted(make).learner.prior) == only(1)
+    assert len(files.kept) == 3
 
 
 def test_said_during_a_demonstration_of_an_episode_before_it(make):

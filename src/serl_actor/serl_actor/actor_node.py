@@ -201,7 +201,7 @@ class ActorNode(Node):
                 "unacknowledged_mb": 1e-6 * link.sender.memory_bytes,
                 "spilled_mb": 1e-6 * link.sender.disk_bytes,
                 "best_version": best.version if (best := self._job.training.best) else None,
-                "best_kept": link.best.kept or None,
+                "best_kept": link.best.kept,
                 "retransmitted": link.sender.retransmitted,
                 "demonstrations": link.demonstrations,
                 "refused_actions": environment.refused_actions,

@@ -11,8 +11,12 @@ ANSWER_TIMEOUT = 5.0
 PAUSE = 2.0
 """Between a refusal and the next question [s]."""
 
+NOT_KEPT = "is not kept"
+"""In the learner's answer: it has the version no longer. Any other answer passes, as a full disk
+does."""
+
 REFUSALS = 3
-"""Refusals after which a newer version is offered in place of the best."""
+"""Answers that the best is not kept after which a newer version is offered in place of the best."""
 
 LOG_PERIOD = 10.0
 """Least time between two log lines about refusals [s]."""
@@ -26,12 +30,12 @@ logger = logging.getLogger(__name__)
 class BestKeeper:
     """Asks for one version at a time; not thread-safe but for `want`.
 
-    A learner keeps its last versions only, and none from before its own restart. If it refuses
-    the best for good, the newest version there is takes its place, and that is said: an older
-    best is never left there in silence.
+    A learner keeps its last versions only, and none from before its own restart. If it has the
+    best no longer, the newest version there is takes its place, and that is said: an older best is
+    never left there in silence.
 
     Attributes:
-      kept: version that the learner confirmed last; 0: none.
+      kept: version that the learner confirmed last; None: none yet.
     """
 
     def __init__(
@@ -54,8 +58,8 @@ class BestKeeper:
         self._next_at = 0.0
         self._refused_for: int | None = None
         self._refusals = 0
-        self._logged = -1e9
-        self.kept = 0
+        self._logged: float | None = None
+        self.kept: int | None = None
 
     @property
     def wanted(self) -> int | None:
@@ -85,7 +89,7 @@ class BestKeeper:
         if question != self._question:
             return  # asked again meanwhile
         if not success:
-            self._refusals += 1
+            self._refusals += NOT_KEPT in message
             self._next_at = self._clock() + PAUSE
             self._log_refusal(version, message)
             return
@@ -102,7 +106,7 @@ class BestKeeper:
             self._wanted = None
 
     def _log_refusal(self, version: int, message: str) -> None:
-        if self._clock() - self._logged >= LOG_PERIOD:
+        if self._logged is None or self._clock() - self._logged >= LOG_PERIOD:
             self._logged = self._clock()
             logger.warning(
                 "the learner refuses to keep version %d as the best: %s; it is asked again",

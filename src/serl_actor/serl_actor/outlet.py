@@ -42,7 +42,7 @@ class Outlet:
         self._board = board
         self._lockstep = lockstep
         self._hold = hold
-        self._put_seq = -1
+        self._next_seq = 0
 
     def begin(self, steps: int) -> None:
         """Before the reset of an episode of at most so many steps.
@@ -60,7 +60,7 @@ class Outlet:
         if not self._lockstep:
             return
         if record.source not in FREE_SOURCES and not record.last:
-            while not self._sender.wait_for_credit(self._put_seq + 1, PATIENCE):
+            while not self._sender.wait_for_credit(self._next_seq, PATIENCE):
                 self._board.waiting("the learner's credit")
         self._wait_for_room(1)
 
@@ -79,11 +79,11 @@ class Outlet:
                 raise
             self._hold()
             raise NoRoom(str(full), "room for more records at the learner") from full
-        self._put_seq = entry.seq
+        self._next_seq = entry.seq + 1
 
     def settle(self) -> None:
         """Waits until the learner has every record; not on a real arm."""
-        while self._lockstep and not self._sender.wait_until_received(self._put_seq, PATIENCE):
+        while self._lockstep and not self._sender.wait_until_received(self._next_seq, PATIENCE):
             self._board.waiting("the learner to take all records")
 
     def deliver(self) -> None:

@@ -35,17 +35,12 @@ class Recorder:
         self._numbering = threading.Lock()
         self._seq = 0
         self._index = EpisodeIndex()
-        self._episode = -1
+        self._begun = 0
         self._step = 0
         self._source = Source.POLICY
         self._version = 0
         self._hold = False
         self._held: list[Record] = []
-
-    @property
-    def episode(self) -> int:
-        """Number of the episode that began last; -1 before any."""
-        return self._episode
 
     @property
     def next_seq(self) -> int:
@@ -105,14 +100,14 @@ class Recorder:
             self._pass_on(record)
 
     def _begin_segment(self) -> None:
-        self._episode += 1
+        self._begun += 1
         self._step = 0
 
     def _put(self, observation: Observation, stamp_ns: int, **fields: object) -> None:
         record = Record(
             session=self.session,
             seq=0,  # given when it is passed on
-            episode=self._episode,
+            episode=self._begun - 1,
             step=self._step,
             observation=observation,
             source=self._source,

@@ -84,7 +84,7 @@ class LearnerLink:
         self._rivals = RivalWatch(actor_id, session, time.monotonic)
         self._changed = threading.Condition()
         self._ack: TransitionAck | None = None
-        self._heard = -1e9
+        self._heard: float | None = None
         self._transitions = node.create_publisher(Transition, "transitions", TRANSITIONS)
         self._relabels = node.create_publisher(RelabelMessage, "transitions/relabel", TRANSITIONS)
         self.sender = TransitionSender(
@@ -103,7 +103,7 @@ class LearnerLink:
     @property
     def present(self) -> bool:
         """The learner spoke within the last seconds."""
-        return time.monotonic() - self._heard < LEASE
+        return self._heard is not None and time.monotonic() - self._heard < LEASE
 
     @property
     def demonstrations(self) -> int | None:

@@ -172,9 +172,9 @@ class TransitionSender:
         """
         return self._wait(lambda: seq < self._credit, timeout)
 
-    def wait_until_received(self, seq: int, timeout: float) -> bool:
-        """Whether record `seq` has arrived; waits and raises as `wait_for_credit`."""
-        return self._wait(lambda: seq < self._received, timeout)
+    def wait_until_received(self, end: int, timeout: float) -> bool:
+        """Whether every record below `end` has arrived; waits and raises as `wait_for_credit`."""
+        return self._wait(lambda: end <= self._received, timeout)
 
     def wait_until_durable(self, timeout: float) -> bool:
         """Whether every record is; waits and raises as `wait_for_credit`."""

@@ -83,6 +83,17 @@ def test_a_refusal_is_said_and_asked_again(learner, caplog):
     assert learner.confirmed == [7]
 
 
+def test_a_full_disk_does_not_replace_the_best(learner):
+    learner.keeper.want(7)
+    learner.newest = 60
+    for _ in range(REFUSALS + 2):
+        assert learner.poll(PAUSE) == [7]
+        learner.answer(False, "disk space: /run has 1.0 MB, needs 512.0 MB")
+    assert learner.poll(PAUSE) == [7]
+    learner.answer(True)
+    assert (learner.keeper.kept, learner.confirmed) == (7, [7])
+
+
 def test_a_version_that_is_no_longer_there_is_replaced_by_the_newest_and_that_is_said(
     learner, caplog
 ):
@@ -101,7 +112,7 @@ def test_a_new_best_is_asked_for_at_once_and_on_its_own_account(learner):
     learner.keeper.want(7)
     for _ in range(REFUSALS):
         learner.poll(PAUSE)
-        learner.answer(False, "no")
+        learner.answer(False, "policy version 7 is not kept; kept are none")
     learner.keeper.want(9)
     assert learner.poll() == [9]
     learner.answer(True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 
@@ -24,6 +25,20 @@ def temporary_path(path: Path) -> Path:
     """Where to write what shall become `path`; makes the directory if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def remove_unfinished(directory: Path, older_than: float = 0.0) -> None:
+    """Removes what kills in the middle of a write left, if it is older than this [s].
+
+    0 is for a directory that nobody else writes to.
+    """
+    latest = time.time() - older_than
+    for path in directory.glob(".*.part"):
+        try:
+            if not older_than or path.stat().st_mtime < latest:
+                path.unlink()
+        except FileNotFoundError:
+            continue  # it has its name by now
 
 
 def publish_file(temporary: Path, path: Path) -> None:

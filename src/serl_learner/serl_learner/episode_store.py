@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from serl_learner.atomic_file import remove_unfinished
 from serl_learner.disk_space import DiskSpace
 from serl_learner.episodes import Episode, is_demonstration
 from serl_learner.types import Relabel
@@ -14,6 +15,8 @@ ReadEpisode = Callable[[Path], Episode]
 EncodeEpisode = Callable[[Episode], bytes]
 RELABELS = "relabels"
 """Directory of the relabels of demonstrations, below theirs."""
+UNFINISHED_AGE = 3600.0
+"""Nobody writes that long to one file [s]."""
 _NAME = re.compile(r"^n(?P<order>\d+)-")
 
 
@@ -84,6 +87,14 @@ class EpisodeStore:
             episode = self._read(path)
             self._note(path, episode)
             yield path, episode
+
+    def remove_unfinished(self) -> None:
+        """Removes what kills left of unfinished files; whoever calls it holds the log's lock."""
+        if self.log is not None:
+            remove_unfinished(self.log)
+        if self._demonstrations is not None:  # where other runs write, too
+            for directory in (self._demonstrations, self._demonstrations / RELABELS):
+                remove_unfinished(directory, UNFINISHED_AGE)
 
     def _paths(self) -> list[Path]:
         demonstrations = self._demonstrations

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from serl_learner import checkpoint
 from serl_learner.actor_sessions import Acknowledgement, ActorSession, ActorSessions
+from serl_learner.atomic_file import remove_unfinished
 from serl_learner.checkpoint_writer import CheckpointWriter
 from serl_learner.episode_log import EpisodeLog, LogConfig
 from serl_learner.episode_store import EpisodeStore
@@ -76,6 +77,9 @@ class LearnerSession:
         """
         trainer = None if self.serving else self.trainer
         if self._retention is not None:
+            self._store.remove_unfinished()
+            if self._writer is not None:
+                remove_unfinished(self._writer.directory)
             restore_retired(self._retention.retired, self.actors, self.trainer)
         if trainer is not None and self._writer is not None:
             directory = self._writer.directory

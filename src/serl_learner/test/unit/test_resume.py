@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -205,6 +206,18 @@ def test_one_that_knows_as_much_is_used_and_what_is_missing_is_told(make, files,
     remove(files, min(p for p in files.kept if p.parent == tmp_path / "log"))
     (notice,) = make().notices
     assert f"lacks entries: 6..11 of session {(b's' * 16).hex()}" in notice
+
+
+def test_what_kills_left_unfinished_is_removed(make, tmp_path):
+    """In the directory that other runs share only what nobody can be writing any more."""
+    paths = [tmp_path / name / ".a.mcap.7.part" for name in ("log", "checkpoints", "demos")]
+    old = tmp_path / "demos" / ".b.mcap.7.part"
+    for path in (*paths, old):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    os.utime(old, (1e9, 1e9))
+    make()
+    assert [path.exists() for path in (*paths, old)] == [False, False, True, False]
 
 
 def test_versions_go_on_above_the_checkpoints(make):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 
 import pytest
@@ -119,12 +120,17 @@ def test_a_second_learner_is_refused(learner, start_learner):
     assert "Traceback" not in errors
 
 
-def test_the_last_status_of_one_that_fails_says_why(start_learner, statuses, bench, tmp_path):
-    (tmp_path / "demos").mkdir()
-    (tmp_path / "demos" / "x.mcap").write_bytes(b"nonsense")
+def test_the_last_status_of_one_that_fails_says_why(
+    start_learner, statuses, probe, bench, tmp_path
+):
     process = start_learner()
+    probe.wait_for_learner()
+    bench.wait(lambda: any(s.node == "learner" for s in statuses), "a first status")
+    shutil.rmtree(tmp_path / "log")
+    (tmp_path / "log").write_text("no directory any more")
+    probe.publish(probe.episode())
     failed = bench.wait(lambda: next((s for s in statuses if s.phase == "failed"), None), "it")
-    assert "x.mcap is damaged" in failed.detail
+    assert str(tmp_path / "log") in failed.detail
     assert process.wait(timeout=60) == 1
 
 

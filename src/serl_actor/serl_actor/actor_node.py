@@ -10,7 +10,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import rclpy
@@ -19,12 +18,12 @@ from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
-from serl_actor.job import Cancelled, Job, JobConfig, JobFailed, Phase
+from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
 from serl_actor.process_lock import AlreadyRunning
-from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.robot_client import RobotClient
+from serl_actor.ros_actor_config import ActorNodeConfig
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_evaluate import EvaluateServer
 from serl_actor.ros_executor import make_executor
@@ -32,10 +31,9 @@ from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
 from serl_actor.ros_observation import ObservationPublisher
 from serl_actor.ros_realtime_client import RealtimeClient
 from serl_actor.ros_relabel import RelabelService
-from serl_actor.ros_robot_client import RobotClientConfig, RosRobotClient
+from serl_actor.ros_robot_client import RosRobotClient
 from serl_actor.run_files import RunFiles
-from serl_actor.task import TaskConfig
-from serl_actor.transition_sender import SenderConfig, SenderError
+from serl_actor.transition_sender import SenderError
 from serl_actor.workspace import Workspace
 from serl_controllers.ros_parameters import (
     ParameterError,
@@ -43,8 +41,8 @@ from serl_controllers.ros_parameters import (
     keep_parameters,
     refuse_unknown,
 )
-from serl_learner.agents.sac import SACConfig
 from serl_learner.atomic_file import write_file
+from serl_learner.disk_space import FULL
 from serl_learner.policy import Policy
 from serl_learner.types import ObservationSpec
 
@@ -52,42 +50,6 @@ STOP_TIMEOUT = 1.5
 """Given to the job's thread to end [s]."""
 
 ACTION_DIM = 6
-
-
-@dataclass(frozen=True)
-class ActorNodeConfig:
-    """Parameters of the node.
-
-    Attributes:
-      actor_id: stable name of this actor.
-      seed: of starts, warm-up and sampled actions.
-      simulated: the robot has a service reset_scene; a real arm moves to each start.
-      lockstep: the robot is a simulator that waits for commands, so the actor waits for the
-        learner's credit; a real arm never waits.
-      run_dir: where result.json goes, what the job remembers, and records for which memory has
-        no room; empty: nowhere.
-      journal: file that gets a line for every record and relabel before it is sent, as a witness
-        of its own; empty: none.
-      motion: how a real arm goes to a start.
-      agent: the learner's agent; what shapes the policy must agree.
-    """
-
-    actor_id: str = "actor"
-    seed: int = 0
-    simulated: bool = True
-    lockstep: bool = True
-    run_dir: str = ""
-    journal: str = ""
-    task: TaskConfig = field(default_factory=TaskConfig)
-    job: JobConfig = field(default_factory=JobConfig)
-    robot: RobotClientConfig = field(default_factory=RobotClientConfig)
-    motion: ResetMotionConfig = field(default_factory=ResetMotionConfig)
-    sender: SenderConfig = field(default_factory=SenderConfig)
-    agent: SACConfig = field(default_factory=SACConfig)
-
-    def __post_init__(self) -> None:
-        if self.lockstep and not self.simulated:
-            raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
 
 
 class ActorNode(Node):
@@ -112,38 +74,15 @@ class ActorNode(Node):
         self._robot = self._make_robot()
         self._environment = Environment(self._robot, config.task)
         policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
-        source = PolicySource(policy, time.monotonic)
+        self._source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
-        memory = JobMemory(Path(config.run_dir) if config.run_dir else None, source)
-        link = self._link = LearnerLink(
-            self,
-            config.actor_id,
-            session,
-            source,
-            config.sender,
-            self._files.spill,
-            self._files.witness(),
-            memory.confirm_best,
-        )
-        self._add_metrics(source, link)
-        self._crew = ActorCrew(
-            self._environment,
-            policy,
-            source,
-            link,
-            self._board,
-            session,
-            config.actor_id,
-            config.seed,
-            config.lockstep,
-            memory,
-            watch=ObservationPublisher(self),
-            attend=self._attend,
-        )
+        memory = JobMemory(Path(config.run_dir) if config.run_dir else None, self._source)
+        self._link = self._make_link(session, memory)
+        self._crew = self._make_crew(policy, session, memory)
         RelabelService(self, self._crew.recorder)
-        self._source = source
         self._evaluations = EvaluateServer(self)
         self._job = Job(config.job, self._crew, time.monotonic)
+        self._board.add_metrics(self._measure)
         self._thread = threading.Thread(target=self._run, name="rollout", daemon=True)
         self.failure: BaseException | None = None
 
@@ -190,24 +129,52 @@ class ActorNode(Node):
         period = config.task.control_period
         return RealtimeClient(self, config.robot, motion, workspace, period, waiting)
 
-    def _add_metrics(self, source: PolicySource, link: LearnerLink) -> None:
-        environment, robot = self._environment, self._robot
-        self._board.add_metrics(
-            lambda: {
-                "policy_age": source.age(),
-                "policy_version": None if source.current is None else source.current.version,
-                "refused_params": source.refused,
-                "unacknowledged": link.sender.unacknowledged,
-                "unacknowledged_mb": 1e-6 * link.sender.memory_bytes,
-                "spilled_mb": 1e-6 * link.sender.disk_bytes,
-                "best_version": best.version if (best := self._job.training.best) else None,
-                "best_kept": link.best.kept,
-                "retransmitted": link.sender.retransmitted,
-                "demonstrations": link.demonstrations,
-                "refused_actions": environment.refused_actions,
-                "overruns": robot.overruns if isinstance(robot, RealtimeClient) else None,
-            }
+    def _make_link(self, session: bytes, memory: JobMemory) -> LearnerLink:
+        return LearnerLink(
+            self,
+            self._config.actor_id,
+            session,
+            self._source,
+            self._config.sender,
+            self._files.spill,
+            self._files.witness(),
+            memory.confirm_best,
         )
+
+    def _make_crew(self, policy: Policy, session: bytes, memory: JobMemory) -> ActorCrew:
+        config = self._config
+        return ActorCrew(
+            self._environment,
+            policy,
+            self._source,
+            self._link,
+            self._board,
+            session,
+            config.actor_id,
+            config.seed,
+            config.lockstep,
+            memory,
+            watch=ObservationPublisher(self),
+            attend=self._attend,
+        )
+
+    def _measure(self) -> dict[str, float | None]:
+        """Metrics; None: not known yet."""
+        sender, current, best = self._link.sender, self._source.current, self._job.training.best
+        return {
+            "policy_age": self._source.age(),
+            "policy_version": None if current is None else current.version,
+            "refused_params": self._source.refused,
+            "unacknowledged": sender.unacknowledged,
+            "unacknowledged_mb": 1e-6 * sender.memory_bytes,
+            "spilled_mb": 1e-6 * sender.disk_bytes,
+            "best_version": None if best is None else best.version,
+            "best_kept": self._link.best.kept,
+            "retransmitted": sender.retransmitted,
+            "demonstrations": self._link.demonstrations,
+            "refused_actions": self._environment.refused_actions,
+            "overruns": self._robot.overruns if isinstance(self._robot, RealtimeClient) else None,
+        }
 
     def _attend(self) -> None:
         """Evaluations that somebody asked for, between two episodes of the job."""
@@ -244,8 +211,13 @@ class ActorNode(Node):
         except Exception as error:
             self._environment.hold()
             expected = isinstance(error, (JobFailed, SenderError))
-            message = str(error) if expected else repr(error)
-            self._write_result({**result, "error": message})
+            message = str(error) if expected or isinstance(error, OSError) else repr(error)
+            if not expected:  # first: the process ends with it, even if the rest must be cancelled
+                self.failure = error
+            try:
+                self._write_result({**result, "error": message})
+            except OSError as unwritable:
+                self.get_logger().error(f"the result is not written: {unwritable}")
             self._board.status(Phase.FAILED, "", message)
             if not expected:
                 raise
@@ -253,15 +225,21 @@ class ActorNode(Node):
         self._board.status(Phase.DONE, "", json.dumps(result))
 
     def _write_result(self, result: dict[str, object]) -> None:
-        """Writes it before it is said: who hears `done` may read it. A full disk is waited for."""
+        """Writes it before it is said: who hears `done` may read it.
+
+        A full disk is waited for; OSError if it cannot be written for another reason.
+        """
         if not self._config.run_dir:
             return
         path = Path(self._config.run_dir) / "result.json"
         content = (json.dumps(result, indent=2) + "\n").encode()
         while True:
             try:
-                return write_file(path, content)
+                write_file(path, content)
+                return
             except OSError as error:
+                if error.errno not in FULL:
+                    raise
                 self._board.waiting(f"disk space: {path} is not written: {error.strerror}")
                 self._board.pause()
 

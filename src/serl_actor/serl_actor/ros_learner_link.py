@@ -55,6 +55,13 @@ SPILL_CODEC = Codec(_encode, _decode)
 """Spilled entries are their messages, serialised; the first byte tells which."""
 
 
+def _check_window(window: int) -> None:
+    if window >= TRANSITIONS_DEPTH:
+        raise ValueError(
+            f"window is {window}, expected less than the depth of the topic, {TRANSITIONS_DEPTH}"
+        )
+
+
 class LearnerLink:
     """Sends entries and keeps them until acked; knows the learner by its acks."""
 
@@ -74,11 +81,7 @@ class LearnerLink:
         Raises:
           ValueError: the window is as large as what the topic keeps.
         """
-        if config.window >= TRANSITIONS_DEPTH:
-            raise ValueError(
-                f"window is {config.window}, expected less than the depth of the topic, "
-                f"{TRANSITIONS_DEPTH}"
-            )
+        _check_window(config.window)
         self._node = node
         self._session = session
         self._rivals = RivalWatch(actor_id, session, time.monotonic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import threading
@@ -214,6 +215,33 @@ def test_stopped_while_its_thread_is_stuck_the_real_arm_is_held(bench, monkeypat
     go_on.set()
     held = Workspace.of(actor._config.task).clip(pose)
     np.testing.assert_allclose(sim.commands[count][1].position, held.position, atol=1e-9)
+
+
+def test_a_result_that_cannot_be_written_ends_the_actor_and_that_is_said(bench, tmp_path):
+    learner = bench.learner()
+    bench.sim()
+    (tmp_path / "result.json" / "in the way").mkdir(parents=True)
+    actor = bench.actor(run_dir=str(tmp_path))
+    bench.wait_phase(learner, "failed")
+    assert "directory" in learner.statuses[-1].detail
+    assert isinstance(actor.failure, OSError)
+
+
+def test_a_full_disk_is_waited_for_and_a_failure_is_known_meanwhile(bench, tmp_path, monkeypatch):
+    learner = bench.learner()
+    bench.sim()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("serl_actor.actor_node.write_file", full)
+    monkeypatch.setattr("serl_actor.job.Job.run", lambda job: 1 // 0)
+    actor = bench.actor(run_dir=str(tmp_path))
+    bench.wait(lambda: learner.said("disk space"), "the actor to wait", learner)
+    assert isinstance(actor.failure, ZeroDivisionError)
+    assert learner.phase != "failed"
+    assert actor.stop(bench._spin)
+    assert isinstance(actor.failure, ZeroDivisionError)
 
 
 def test_a_resumed_job_shows_its_counts_from_the_start(bench, tmp_path):

@@ -85,8 +85,9 @@ def test_controllers_are_listed_loaded_configured_and_activated(pair):
     serve(pair.driver, "ConfigureController", "configure_controller", becomes("inactive"))
     serve(pair.driver, "SwitchController", "switch_controller", switched)
     pair.wait(lambda: (manager.poll(), manager.states == {})[1], "the list")
+    used = (manager._load, manager._configure, manager._switch)
     for action in (Action.LOAD, Action.CONFIGURE, Action.ACTIVATE):
-        pair.bench.wait(lambda: all(c.service_is_ready() for c in pair.ours.clients), "services")
+        pair.bench.wait(lambda: all(c.service_is_ready() for c in used), "services")
         ask = Step(action, "law")
         assert pair.answer(lambda done, ask=ask: manager.carry_out(ask, done)) == (True, "")
     pair.wait(lambda: (manager.poll(), manager.states == {"law": "active"})[1], "the new list")

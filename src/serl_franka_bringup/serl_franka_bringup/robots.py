@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,11 +165,21 @@ def description_arguments(arguments: Arguments) -> dict[str, str]:
     """Of the xacro file. A simulated robot has no hardware, and its hand is drawn closed."""
     if arguments.robot == "sim":
         return {"hardware": "none", "gripper": "franka"}
+    model = {"mujoco_model": str(_mujoco_model())} if arguments.hardware == "mujoco" else {}
     return {
         "hardware": arguments.hardware,
         "robot_ip": arguments.robot_ip,
         "gripper": arguments.gripper,
+        **model,
     }
+
+
+def _mujoco_model() -> Path:
+    """The FR3 that the simulator is built on, too."""
+    spec = importlib.util.find_spec("franky_sim")
+    if spec is None or not spec.submodule_search_locations:
+        raise config.ConfigError("franky-sim is not installed: run `./serl setup`")
+    return Path(spec.submodule_search_locations[0]) / "assets" / "fr3.xml"
 
 
 def _manager(arguments: Arguments) -> Parameters:

@@ -8,6 +8,9 @@ from enum import Enum
 from serl_learner.episodes import Episode
 from serl_learner.types import Entry, Record, entry_bytes
 
+REORDERED = 16
+"""How far ahead of its turn an entry is kept: relabels have a topic of their own, and overtake."""
+
 
 class Verdict(Enum):
     """What a sequence number says about a message."""
@@ -29,6 +32,7 @@ class ActorSession:
       entries: what came since the last seal.
       open_bytes: what these take in memory.
       refused: numbers of messages that were refused since then.
+      early: entries that came before their turn, by number.
       heard: when the last message came [s, steady clock].
       settled: false: what was acked before a restart is not known; the first message tells.
     """
@@ -42,6 +46,7 @@ class ActorSession:
     entries: list[Entry] = field(default_factory=list)
     open_bytes: int = 0
     refused: list[int] = field(default_factory=list)
+    early: dict[int, Entry] = field(default_factory=dict)
     heard: float = 0.0
     settled: bool = True
 
@@ -59,6 +64,15 @@ class ActorSession:
         """Adds an entry to the open stretch."""
         self.entries.append(entry)
         self.open_bytes += entry_bytes(entry)
+
+    def keep_early(self, entry: Entry) -> None:
+        """Keeps an entry that came after a gap, if it is not too far ahead."""
+        if entry.seq - self.received_seq <= REORDERED:
+            self.early.setdefault(entry.seq, entry)
+
+    def take_next(self) -> Entry | None:
+        """The entry whose turn it is now, if it came early."""
+        return self.early.pop(self.received_seq, None)
 
     def take_open(self) -> tuple[list[Entry], list[int]]:
         """Ends the open stretch: its entries and refused numbers."""
@@ -91,7 +105,7 @@ class Acknowledgement:
 
 
 class ActorSessions:
-    """All sessions heard of. A gap is not taken: the actor sends again what was lost.
+    """All sessions heard of. What comes after a gap waits, or is sent again by its actor.
 
     Without a log (`durable` false) nobody knows what was acked before a restart: a session then
     goes on from the first message that is heard of it.

@@ -89,15 +89,23 @@ class EpisodeLog:
         """As much as may waits in memory: nothing more is received."""
         return self.pending_bytes >= self._config.pending_bytes
 
-    def admit(self, actor_id: str, session: bytes, seq: int) -> ActorSession | None:
+    def admit(
+        self, actor_id: str, session: bytes, seq: int, entry: Entry | None = None
+    ) -> ActorSession | None:
         """The session, if message `seq` is its next; any message is a sign of life.
 
+        Its entry, if it could be decoded, is kept for a while if it came after a gap.
         A new session of an actor ends what its older ones left open.
         """
         actor = self.actors.find(actor_id, session)
         self.actors.touch(actor)
         actor.heard = self._clock()
-        if self.full or self.actors.judge(actor, seq) is not Verdict.NEXT:
+        if self.full:
+            return None
+        verdict = self.actors.judge(actor, seq)
+        if verdict is Verdict.GAP and entry is not None:
+            actor.keep_early(entry)
+        if verdict is not Verdict.NEXT:
             return None
         actor.received_seq += 1
         for older in self.actors.superseded(actor):

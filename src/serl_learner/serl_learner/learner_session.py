@@ -58,7 +58,6 @@ class LearnerSession:
         self._log = EpisodeLog(log, store, clock, self._on_sealed, self._on_written)
         self._retention = LogRetention(store.log, log.log_bytes) if store.log else None
         self._writer = CheckpointWriter(checkpoints, store.space) if checkpoints else None
-        self._told_exceeded = False
         self._positions: dict[str, int] = {}
         self._served: EncodedParams | None = None
         self._unserved: EncodedParams | None = None
@@ -95,13 +94,20 @@ class LearnerSession:
     # Messages
 
     def receive(self, entry: Entry) -> None:
-        """Takes the next entry of its session; a duplicate, or one after a gap, changes nothing.
+        """Takes the next entry of its session, with those that came before their turn.
 
-        One that is refused uses up its number, so that the session goes on.
+        A duplicate, or one after a gap, changes nothing. One that is refused uses up its number,
+        so that the session goes on.
         """
-        actor = self._log.admit(entry.actor_id, entry.session, entry.seq)
-        if actor is None:
-            return
+        following: Entry | None = entry
+        while following is not None:
+            actor = self._log.admit(entry.actor_id, entry.session, following.seq, following)
+            if actor is None:
+                return
+            self._take_admitted(actor, following)
+            following = actor.take_next()
+
+    def _take_admitted(self, actor: ActorSession, entry: Entry) -> None:
         try:
             if isinstance(entry, Relabel):
                 self._take_relabel(entry)
@@ -117,8 +123,12 @@ class LearnerSession:
         """Counts a message that could not be decoded; its number is used up."""
         self._count_rejection(reason)
         actor = self._log.admit(actor_id, session, seq)
-        if actor is not None:
-            self._log.refuse(actor, seq)
+        if actor is None:
+            return
+        self._log.refuse(actor, seq)
+        following = actor.take_next()
+        if following is not None:
+            self.receive(following)
 
     def _take(self, actor: ActorSession, record: Record) -> None:
         trainer = self.trainer
@@ -159,15 +169,8 @@ class LearnerSession:
         self._limit_log()
 
     def _limit_log(self) -> None:
-        if self._retention is None or self.learner is None:
-            return
-        removed = self._retention.enforce(*self.learner.capacities)
-        if removed:
-            self.notices.append(f"log_bytes: {len(removed)} files removed, the oldest ones")
-        if self._retention.exceeded and not self._told_exceeded:
-            self._told_exceeded = True
-            size = self._retention.size
-            self.notices.append(f"log_bytes: the log has {size} bytes; replay needs all of them")
+        if self._retention is not None and self.learner is not None:
+            self.notices += self._retention.limit(*self.learner.capacities)
 
     def _count_rejection(self, reason: str) -> None:
         self.rejected += 1

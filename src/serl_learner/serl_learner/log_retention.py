@@ -68,6 +68,7 @@ class LogRetention:
         """Finishes a removal that was interrupted. Raises EpisodeError: the JSON is damaged."""
         self._directory = directory
         self._limit = limit
+        self._told_exceeded = False
         self._files: deque[_File] = deque()
         self.retired = self._load()
         for name in self.retired.removing:
@@ -94,6 +95,18 @@ class LogRetention:
         following = 0 if episode.number is None else episode.number + episode.complete
         size = path.stat().st_size
         self._files.append(_File(path, size, prior, online, int(demonstration), end, following))
+
+    def limit(self, prior_capacity: int, online_capacity: int) -> list[str]:
+        """As `enforce`; what there is to tell of it."""
+        notices = []
+        removed = self.enforce(prior_capacity, online_capacity)
+        if removed:
+            notices.append(f"log_bytes: {len(removed)} files removed, the oldest ones")
+        needed = self.exceeded and not self._choose(prior_capacity, online_capacity)
+        if needed and not self._told_exceeded:
+            self._told_exceeded = True
+            notices.append(f"log_bytes: the log has {self.size} bytes; replay needs all of them")
+        return notices
 
     def enforce(self, prior_capacity: int, online_capacity: int) -> list[Path]:
         """Removes what may go; capacities are those of replay, in transitions.

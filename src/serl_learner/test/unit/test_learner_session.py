@@ -9,12 +9,13 @@ import pytest
 from session_files import CONFIG, episode, send, train
 from toy import record, same
 
+from serl_learner.actor_sessions import REORDERED
 from serl_learner.disk_space import NoSpace
 from serl_learner.episodes import EpisodeError, stretch
 from serl_learner.learner_session import UNLIMITED
 from serl_learner.params_codec import read_params
 from serl_learner.published_params import NOT_KEPT, STRIDE
-from serl_learner.types import Source
+from serl_learner.types import Relabel, Source
 
 
 def test_nobody_yet(make):
@@ -43,6 +44,34 @@ def test_duplicates_and_gaps_change_nothing(make):
     assert (session.actors.duplicates, session.actors.gaps) == (3, 2)
     assert send(session, records[3:]).next_seq == 6
     assert session.learner.online_steps == 5
+
+
+def test_what_comes_a_little_early_waits_for_its_turn(make, files):
+    """Relabels have a topic of their own, and overtake records or are overtaken."""
+    session = make()
+    records = [dataclasses.replace(r, seq=r.seq + (r.seq > 2)) for r in episode(0, 0)]
+    relabel = Relabel(b"s" * 16, 3, 1, 1, 1.0, True)
+    assert send(session, [relabel, *records[2:], records[1]]).received_seq == 0
+    assert send(session, records[:1]).next_seq == 7
+    (kept,) = files.kept.values()
+    assert [e.seq for e in kept.entries] == list(range(7))
+    assert session.learner.relabelled == 1
+
+
+def test_a_number_that_is_used_up_ends_a_gap_too(make):
+    session = make()
+    records = episode(0, 0)
+    send(session, [*records[:2], *records[3:]])
+    session.refuse("actor", b"s" * 16, 2, "nonsense")
+    assert session.acknowledgements()[0].next_seq == 6
+
+
+def test_what_comes_far_too_early_is_not_kept(make):
+    session = make()
+    records = episode(0, 0, length=REORDERED + 5)
+    send(session, records[1:])
+    assert send(session, records[:1]).received_seq == REORDERED + 1
+    assert session.actors.newest.early == {}
 
 
 def test_case11_refused_record_is_counted_and_the_session_goes_on(make):

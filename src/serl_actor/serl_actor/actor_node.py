@@ -137,7 +137,7 @@ class ActorNode(Node):
             self._source,
             self._config.sender,
             self._files.spill,
-            self._files.witness(),
+            self._files.journal,
             memory.confirm_best,
         )
 

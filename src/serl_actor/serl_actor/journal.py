@@ -51,6 +51,10 @@ def describe(entry: Entry) -> dict[str, object]:
     return line
 
 
+LINE = 512
+"""Room for one entry [byte]; most take less."""
+
+
 class Journal:
     """JSON lines, appended; each is with the kernel when `write` returns.
 
@@ -68,6 +72,15 @@ class Journal:
     def write(self, entry: Entry) -> None:
         """One more line; OSError if it cannot be written: the file is as before then."""
         self._append(json.dumps(describe(entry)).encode() + b"\n")
+
+    def require(self, count: int) -> None:
+        """Raises OSError unless about `count` more entries can be written now.
+
+        Tried with empty lines, which are taken back.
+        """
+        size = os.fstat(self._descriptor).st_size
+        self._append(b"\n" * (count * LINE))
+        os.ftruncate(self._descriptor, size)
 
     def _append(self, line: bytes) -> None:
         size = os.fstat(self._descriptor).st_size

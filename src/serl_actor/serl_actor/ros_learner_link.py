@@ -12,6 +12,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.task import Future
 
 from serl_actor.best_keeper import Answer, BestKeeper
+from serl_actor.journal import Journal
 from serl_actor.policy_source import PolicySource
 from serl_actor.rival_watch import RivalWatch
 from serl_actor.ros_params_link import ParamsLink
@@ -73,7 +74,7 @@ class LearnerLink:
         source: PolicySource,
         config: SenderConfig,
         spill: Spill | None = None,
-        witness: Callable[[Entry], None] = lambda entry: None,
+        witness: Journal | None = None,
         best_confirmed: Callable[[int], None] = lambda version: None,
     ) -> None:
         """`spill`, `witness` as for TransitionSender; `best_confirmed` as for BestKeeper.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from serl_actor.journal import Journal
@@ -10,7 +9,6 @@ from serl_actor.process_lock import ProcessLock
 from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import SenderConfig
 from serl_learner.disk_space import DiskSpace
-from serl_learner.types import Entry
 
 
 class RunFiles:
@@ -18,6 +16,7 @@ class RunFiles:
 
     Attributes:
       spill: where records go that memory has no room for; None: nowhere.
+      journal: where every entry is written down before it is sent; None: nowhere.
     """
 
     def __init__(
@@ -42,11 +41,7 @@ class RunFiles:
                 codec,
                 space=DiskSpace(limits.min_free_bytes),
             )
-        self._journal = Journal(Path(journal).expanduser()) if journal else None
-
-    def witness(self) -> Callable[[Entry], None]:
-        """What writes down every entry before it is sent."""
-        return (lambda entry: None) if self._journal is None else self._journal.write
+        self.journal = Journal(Path(journal).expanduser()) if journal else None
 
     def close(self) -> None:
         """Removes the spill and gives the lock back."""

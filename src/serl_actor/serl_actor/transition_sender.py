@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from serl_actor.entry_queue import EntryQueue, size_of
+from serl_actor.journal import Journal
 from serl_actor.spill import Spill, SpillDamaged, SpillFull
 from serl_learner.episode_log import LogConfig
 from serl_learner.types import Entry, Record
@@ -76,10 +77,10 @@ class TransitionSender:
         send: Callable[[Entry], None],
         clock: Callable[[], float],
         spill: Spill | None = None,
-        witness: Callable[[Entry], None] = lambda entry: None,
+        witness: Journal | None = None,
         reachable: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`witness` sees each entry before it is taken; OSError: it cannot, so it is not taken.
+        """`witness` writes down each entry before it is taken, or it is not taken.
 
         `reachable`: somebody listens; while nobody does, nothing is sent.
         """
@@ -125,11 +126,6 @@ class TransitionSender:
         """Records that have not arrived at the learner, as far as is known."""
         return max(0, self._queue.end - self._received)
 
-    @property
-    def received(self) -> int:
-        """Every record below this number has arrived at the learner."""
-        return self._received
-
     def check(self) -> None:
         """Raises LearnerForgot or SenderError if the session cannot go on."""
         if self._failure is not None:
@@ -155,7 +151,8 @@ class TransitionSender:
             self.check()
             self._require(1 if is_record else 1 + self._reserved, size_of(entry))
             try:
-                self._witness(entry)
+                if self._witness is not None:
+                    self._witness.write(entry)
                 self._queue.append(entry)
             except (OSError, SpillFull) as error:
                 raise QueueFull(f"record {entry.seq} cannot be kept: {error}") from error
@@ -219,21 +216,20 @@ class TransitionSender:
         if not self._reachable():
             self._patience = self._config.retry_period
             return
+        config = self._config
         with self._changed:
             silent = self._clock() - self._last_progress
             if self._first_unsent > self._received and silent > self._patience:
                 self._first_unsent = self._received
                 self._last_progress = self._clock()
-                longest = LONGEST_RETRY * self._config.retry_period
-                self._patience = min(2.0 * self._patience, longest)
+                self._patience = min(2 * self._patience, LONGEST_RETRY * config.retry_period)
         self._send_due()
         with self._changed:
-            idle = self._clock() - self._last_sent > self._config.keep_alive_period
-            newest = None if self._sending or not idle else self._newest_sent
-            if newest is not None:
-                self._last_sent = self._clock()
-        if newest is not None:
-            self._send_out(newest)
+            idle = not self._sending and self._clock() - self._last_sent > config.keep_alive_period
+            if not idle or self._newest_sent is None:
+                return
+            self._last_sent = self._clock()
+        self._send_out(self._newest_sent)
 
     def _wait(self, predicate: Callable[[], bool], timeout: float) -> bool:
         with self._changed:
@@ -242,9 +238,17 @@ class TransitionSender:
             return met
 
     def _reserve(self, count: int) -> bool:
-        self.shortage = self._queue.lack(count)
+        self.shortage = self._queue.lack(count) or self._unwitnessed(count)
         self._reserved = 0 if self.shortage else count
         return not self.shortage
+
+    def _unwitnessed(self, count: int) -> str:
+        try:
+            if self._witness is not None:
+                self._witness.require(count)
+        except OSError as error:
+            return f"{count} more cannot be written down: {error}"
+        return ""
 
     def _require(self, count: int, size: int) -> None:
         shortage = self._queue.lack(count, size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from conftest import SPACES, FakeBoard, FakeLink
@@ -9,6 +11,7 @@ from conftest import SPACES, FakeBoard, FakeLink
 from serl_actor.entry_queue import size_of
 from serl_actor.job import Cancelled
 from serl_actor.job_memory import JobMemory
+from serl_actor.journal import LINE, Journal
 from serl_actor.policy_source import Snapshot
 from serl_actor.training import Training
 from serl_actor.transition_sender import LearnerForgot
@@ -66,10 +69,34 @@ def test_a_real_arm_without_room_in_spite_of_the_reservation_ends_the_episode(ma
             raise OSError(28, "No space left on device")
 
     refused: list[int] = []
-    link.sender._witness = refuse
+    link.sender._witness = SimpleNamespace(write=refuse, require=lambda count: None)
     parts.crew.run(parts.crew.random())
     assert "record 2 cannot be kept" in board.waits[0]
     assert (link.records[2].last, link.records[2].aborted) == (True, True)
+
+
+def test_a_journal_that_cannot_be_written_is_waited_for_before_the_arm_moves(
+    make_crew, tmp_path, monkeypatch
+):
+    link = FakeLink()
+    board = FakeBoard(patience=1)
+    parts = make_crew(link=link, board=board, lockstep=False)
+    parts.crew.run(parts.crew.random())
+    link.sender._witness = Journal(tmp_path / "journal")
+    asked, starts = [], []
+
+    def full(descriptor, data):
+        asked.append(len(data))
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        board.helps = lambda: (starts.append(len(parts.arm.starts)), patch.undo())
+        parts.crew.run(parts.crew.random())
+    assert "No space left on device" in board.waits[0]
+    assert starts == [1]
+    assert set(asked) == {12 * LINE}
+    assert len((tmp_path / "journal").read_text().splitlines()) == 6
 
 
 def test_settling_notices_that_the_learner_forgot(make_crew):

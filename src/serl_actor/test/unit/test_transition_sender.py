@@ -18,7 +18,7 @@ from serl_actor.entry_queue import size_of
 from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import LearnerForgot, QueueFull, SenderConfig, TransitionSender
 from serl_controllers.ros_qos import TRANSITIONS_DEPTH
-from serl_learner.types import Record, Relabel
+from serl_learner.types import Entry, Record, Relabel
 
 
 class Clock:
@@ -29,6 +29,15 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class FakeWitness:
+    """Has room for all; writes what it is told to."""
+
+    def __init__(self, write: Callable[[Entry], None]) -> None:
+        self.write = write
+
+    def require(self, count: int) -> None: ...
 
 
 def record(seq: int) -> Record:
@@ -281,7 +290,7 @@ def test_the_witness_sees_an_entry_before_it_leaves_and_none_that_is_not_taken()
         config,
         lambda entry: events.append(("sent", entry.seq)),
         Clock(),
-        witness=lambda entry: events.append(("seen", entry.seq)),
+        witness=FakeWitness(lambda entry: events.append(("seen", entry.seq))),
     )
     for seq in range(2):
         sender.put(record(seq))
@@ -294,7 +303,9 @@ def test_without_a_witness_nothing_is_taken():
     def refuse(entry):
         raise OSError(28, "No space left on device", "journal")
 
-    sender = TransitionSender(SenderConfig(), lambda entry: None, Clock(), witness=refuse)
+    sender = TransitionSender(
+        SenderConfig(), lambda entry: None, Clock(), witness=FakeWitness(refuse)
+    )
     with pytest.raises(QueueFull, match=r"record 0 .*No space left"):
         sender.put(record(0))
     assert sender.unacknowledged == 0

@@ -105,7 +105,7 @@ class LearnerNode(Node):
         if self._config.serve_checkpoint:
             path = Path(self._config.serve_checkpoint)
             self._session.serve(read_params(path / BEST_POLICY if path.is_dir() else path))
-        self._last_heard = -1e9
+        self._last_heard: float | None = None
         self._status = StatusPublisher(self)
         self._worker = LearnerWorker(self, self._session, self._config.checkpoint_every_s)
         self._make_interface()
@@ -160,7 +160,8 @@ class LearnerNode(Node):
 
     def _missing(self, now_at: str) -> str:
         """What there is too little of to go on."""
-        silent = time.monotonic() - self._last_heard > SILENCE
+        heard = self._last_heard
+        silent = heard is None or time.monotonic() - heard > SILENCE
         if not silent or now_at in ("loading", "compiling") or self._worker.busy:
             return ""
         if self.count_publishers(self._transitions.topic_name) == 0:

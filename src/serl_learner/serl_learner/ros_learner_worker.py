@@ -98,7 +98,8 @@ class LearnerWorker:
         now = time.monotonic()
         learner = self.session.learner
         meter = Meter(now, learner.updates if learner else 0)
-        metered, acked, saved = now, -1e9, now
+        metered = saved = now
+        acked: float | None = None
         worked = False
         while not self._stopping.is_set():
             heard = self._drain(0.0 if worked else IDLE_WAIT)
@@ -109,7 +110,7 @@ class LearnerWorker:
             if encoded is not None:
                 self._out.send_params(encoded)
             now = time.monotonic()
-            if heard or worked or now - acked > ACK_PERIOD:
+            if heard or worked or acked is None or now - acked > ACK_PERIOD:
                 self._out.send_acks(self.session.acknowledgements())
                 acked = now
             if now - metered > METRICS_PERIOD:

@@ -25,6 +25,9 @@ WATCH_PERIOD = 0.5
 LINGER = 30.0
 """A dead node stays in the graph for less than this [s]."""
 
+DISCOVERY = 3.0
+"""Who is alone for so long after its start was there first [s]."""
+
 CLOCK_STEP_AFTER = 0.5
 """States older than the newest are stragglers, until they alone have come for so long [s]."""
 
@@ -40,15 +43,20 @@ class Heard:
 class ArmTopics:
     """arm/command out; arm/state and intervention in, the newest of each."""
 
-    def __init__(self, node: Node, frame_id: str) -> None:
-        """`frame_id` names the arm's base frame."""
+    def __init__(self, node: Node, frame_id: str, exclusive: bool = False) -> None:
+        """`frame_id` names the arm's base frame.
+
+        `exclusive`, for a real arm: a namesake that was there first is a rival at once, be it dead
+        or alive.
+        """
         self._node = node
         self._frame_id = frame_id
         self._changed = threading.Condition()
         self._heard: Heard | None = None
         self._said: tuple[InterventionMsg, float] | None = None
         self._rivals = ""
-        self._alone_at = time.monotonic()
+        self._began = self._alone_at = time.monotonic()
+        self._may_linger = not exclusive
         self.operators = 0
         self._commands = node.create_publisher(ArmCommand, "arm/command", COMMAND)
         node.create_subscription(RobotState, "arm/state", self._on_state, STATE)
@@ -172,7 +180,8 @@ class ArmTopics:
         """Looks for operators, and for other nodes that command.
 
         A killed actor stays in the graph for some seconds; its successor, of the same name, is
-        no rival of it. A namesake that stays for longer than the dead do is one.
+        no rival of it. A namesake that stays for longer than the dead do is one. On a real arm the
+        successor waits until it is gone.
         """
         self.operators = self._node.count_publishers("intervention")
         found = self._node.get_publishers_info_by_topic(self._commands.topic_name)
@@ -182,6 +191,12 @@ class ArmTopics:
         now = time.monotonic()
         if names.count(own) <= 1:
             self._alone_at = now
-        elif now - self._alone_at > LINGER:
+            self._may_linger = self._may_linger or now - self._began > DISCOVERY
+        elif not self._may_linger or now - self._alone_at > LINGER:
             rivals.add(f"another {own}")
+        if rivals:
+            self._node.get_logger().error(
+                f"others publish arm/command: {', '.join(sorted(rivals))}; nothing is sent",
+                throttle_duration_sec=5.0,
+            )
         self._rivals = ", ".join(sorted(rivals))

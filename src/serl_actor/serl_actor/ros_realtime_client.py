@@ -45,7 +45,7 @@ class RealtimeClient:
         self._workspace = workspace
         self._period = control_period
         self._waiting = waiting
-        self._topics = ArmTopics(node, config.frame_id)
+        self._topics = ArmTopics(node, config.frame_id, exclusive=motion is not None)
         self._scene = SceneReset(node, config.reset_timeout, waiting) if motion is None else None
         self._command_seq = 0
         self._next = 0.0

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from serl_actor import ros_arm_topics
+from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.robot_client import CommandRefused
 from serl_actor.ros_arm_topics import ArmTopics
 from serl_actor.ros_realtime_client import RealtimeClient
@@ -90,6 +91,39 @@ def test_a_namesake_that_stays_is_a_rival_and_one_that_is_gone_soon_is_none(benc
     monkeypatch.setattr(ros_arm_topics, "LINGER", 0.0)
     topics._watch()
     assert topics._rivals == "another /actor"
+
+
+def test_on_a_real_arm_the_newcomer_sends_nothing_while_its_namesake_is_there(bench, monkeypatch):
+    elder = ArmTopics(bench.add(Node, "actor"), FRAME, exclusive=True)
+    monkeypatch.setattr(ros_arm_topics, "DISCOVERY", 0.0)
+    elder._watch()  # alone: it was there first
+    monkeypatch.undo()
+    node = bench.add(Node, "actor")
+    sim = bench.sim()
+    newcomer = RealtimeClient(
+        node,
+        RobotClientConfig(),
+        ResetMotionConfig(),
+        Workspace.of(TASK),
+        0.02,
+        lambda what: None,
+    )
+    topics = newcomer._topics
+    both = [elder._node.count_publishers, topics._node.count_publishers]
+    bench.wait(lambda: [c("arm/command") for c in both] == [2, 2], "both to see each other")
+    said: list[str] = []
+    monkeypatch.setattr(node.get_logger(), "error", lambda text, **_: said.append(text))
+    topics._watch()
+    elder._watch()
+    with pytest.raises(CommandRefused, match="another /actor"):
+        newcomer.step(ArmTarget(TASK.target))
+    assert "another /actor" in said[0]
+    assert elder._rivals == ""
+    elder._node.destroy_publisher(elder._commands)
+    bench.wait(lambda: both[1]("arm/command") == 1, "the elder to leave")
+    topics._watch()
+    topics.send(ArmTarget(TASK.target), 1, 0)
+    bench.wait(lambda: sim.commands, "the command")
 
 
 def test_a_clock_that_goes_back_is_said_and_believed_once_nothing_newer_comes(

@@ -54,7 +54,12 @@ _ENVIRONMENTS = {
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     },
-    "learner": {**_JAX_CACHE, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+    # Without a limit every thread of XLA has a heap of its own, and what it frees stays there.
+    "learner": {
+        **_JAX_CACHE,
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        "MALLOC_ARENA_MAX": "2",
+    },
     "metrics_writer": _ONE_THREAD,
 }
 # All can take up their work again: the learner from its log and checkpoint, the actor from its

@@ -32,7 +32,7 @@ KINDS = {
     **robots.DRIVERS,
 }
 NODES = (*KINDS, *(name for kind in KINDS.values() for name in kind.shares))
-ROLES = ("all", "robot", "learner")
+ROLES = ("all", "robot", "learner", "arm")
 JOBS = ("train", "evaluate")
 REWARDS = ("sparse",)
 PARTS = {"train": "", "evaluate": "evaluation"}  # folder of the run directory by job
@@ -87,7 +87,9 @@ class Arguments:
     hardware: str = _argument("franka", "behind robot:=fr3: franka, or mujoco or mock for trials")
     rviz: bool = _argument(False, "show robot, target, workspace box and who drives in rviz")
     seed: int = _argument(0, "of everything random")
-    roles: str = _argument("all", "which part this machine runs: all, robot or learner")
+    roles: str = _argument(
+        "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
+    )
     job: str = _argument("train", "train or evaluate")
     reward: str = _argument("sparse", "which reward is learned from")
     demos: int | None = _argument(
@@ -214,7 +216,7 @@ def make_graph(
     return tuple(
         _make_node(name, kind, parameters, task, arguments, cores)
         for name, kind in KINDS.items()
-        if arguments.roles in ("all", kind.role) and _is_wanted(name, arguments, parameters[name])
+        if _has_role(name, arguments.roles) and _is_wanted(name, arguments, parameters[name])
     )
 
 
@@ -249,6 +251,13 @@ def _make_node(
         optional=arguments.robot in kind.optional_for,
         vital=kind.vital,
     )
+
+
+def _has_role(name: str, roles: str) -> bool:
+    """Whether a node belongs to what this machine runs."""
+    if roles == "arm":
+        return name == "sim" or name in robots.DRIVERS
+    return roles in ("all", KINDS[name].role)
 
 
 def _keep_parameters(arguments: Arguments) -> dict[str, str]:

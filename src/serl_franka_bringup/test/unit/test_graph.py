@@ -111,7 +111,7 @@ def test_a_wrong_number_of_values_is_told(tmp_path):
         ("seed:=one", "arguments.seed: expected int"),
         ("seed:=-1", "seed -1 is below 0"),
         ("reward:=dense", "reward 'dense' is not sparse"),
-        ("roles:=both", "roles 'both' is not all or robot or learner"),
+        ("roles:=both", "roles 'both' is not all or robot or learner or arm"),
         ("until:=95", "until 95.0 is above 1"),
     ],
 )

@@ -46,6 +46,12 @@ def test_the_real_arm_has_its_drivers_in_place_of_the_simulator(task):
     assert "sim" in nodes(task)
 
 
+def test_the_arm_alone_has_nobody_who_commands(task):
+    alone = set(nodes(task, *FR3, "roles:=arm"))
+    assert alone == set(nodes(task, *FR3)) - {"expert", "actor", "learner"}
+    assert set(nodes(task, "roles:=arm")) == {"sim", "robot_state_publisher"}
+
+
 def test_everything_but_the_robot_is_the_same(task):
     """Above arm/* nothing knows which robot it is, but the actor: a real arm does not wait."""
     real, simulated = nodes(task, *FR3), nodes(task)

@@ -134,7 +134,11 @@ class ActorCrew:
         return self._source.current or self.snapshot()
 
     def lacks_policy(self) -> bool:
-        """The learner has neither demonstrations nor a policy: it waits for a first record."""
+        """The learner has neither demonstrations nor a policy: it waits for a first record.
+
+        Waits for parameters that are being decoded.
+        """
+        self._wait(lambda: not self._source.arriving, "the learner's policy parameters")
         return self.demonstrations() == 0 and self._source.swap() is None
 
     def settle(self) -> None:

@@ -29,6 +29,10 @@ class PolicySource:
 
     Versions only grow; an older or equal one is ignored. Parameters that are corrupt or of
     another layout are refused and counted.
+
+    Attributes:
+      arriving: parameters are here that are not decoded yet.
+      refused: parameters that could not be used.
     """
 
     def __init__(self, policy: Policy, clock: Callable[[], float]) -> None:
@@ -37,6 +41,7 @@ class PolicySource:
         self._lock = threading.Lock()
         self._pending: Snapshot | None = None
         self._current: Snapshot | None = None
+        self.arriving = False
         self.refused = 0
 
     @property

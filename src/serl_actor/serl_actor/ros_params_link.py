@@ -49,7 +49,6 @@ class ParamsLink:
         self._lock = threading.Lock()
         self._fetch_lock = threading.Lock()
         self._waiting: tuple[PolicyParams, bool] | None = None
-        self._decoding = False
         self._damaged_version: int | None = None
         self._fetching: Future | None = None
         self._fetch_again = time.monotonic() + SILENCE
@@ -61,24 +60,28 @@ class ParamsLink:
     def _on_params(self, message: PolicyParams, fetched: bool = False) -> None:
         with self._lock:
             self._waiting = message, fetched
-            if self._decoding:
+            if self._source.arriving:
                 return
-            self._decoding = True
+            self._source.arriving = True
         threading.Thread(target=self._decode, name="params", daemon=True).start()
 
     def _decode(self) -> None:
         while True:
             with self._lock:
                 waiting, self._waiting = self._waiting, None
-                if waiting is None:
-                    self._decoding = False
-                    return
-            self._offer(*waiting)
+                self._source.arriving = waiting is not None
+            if waiting is None:
+                self._arrived()
+                return
+            try:
+                self._offer(*waiting)
+            except BaseException:
+                self._source.arriving = False  # this thread ends; the next parameters have another
+                raise
 
     def _offer(self, message: PolicyParams, fetched: bool) -> None:
         try:
             self._source.offer(params_from_msg(message))
-            self._arrived()
         except CorruptParams as error:
             self._node.get_logger().error(f"policy parameters refused, fetched again: {error}")
             self._damaged_version = max(self._damaged_version or 0, int(message.version))

@@ -89,6 +89,7 @@ def test_parameters_are_decoded_beside_the_executor_and_only_the_newest(bench):
 
     class Source:
         newest_version = 1
+        arriving = False
 
         def offer(self, encoded):
             entered.set()

@@ -10,6 +10,7 @@ from serl_actor.crew import ATTEMPTS
 from serl_actor.intervention import Intervention
 from serl_actor.job import Cancelled, JobFailed
 from serl_actor.robot_client import CommandRefused, ResetRefused, RobotError
+from serl_learner.params_codec import encode
 from serl_learner.types import Record, Source
 
 
@@ -38,6 +39,20 @@ def test_same_seed_same_transitions(make_crew):
         runs.append(plain(parts.link.records))
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+def test_a_policy_that_is_being_decoded_is_not_lacking(make_crew, policy):
+    parts = make_crew(board=FakeBoard(patience=1))
+    parts.source._pending = None
+    assert parts.crew.lacks_policy()
+    parts.source.arriving = True
+
+    def decoded():
+        parts.source.offer(encode(policy.template, 1, 0, policy.layout_hash))
+        parts.source.arriving = False
+
+    parts.board.helps = decoded
+    assert not parts.crew.lacks_policy()
 
 
 def test_every_episode_has_another_start(make_crew):

@@ -17,8 +17,9 @@ from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 
 # What may differ between two runs of the same directory: where, how long, which part.
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
-for _name in ("reward", "robot", "robot_ip", "hardware", "cameras"):
+for _name in ("reward", "robot", "robot_ip", "hardware"):
     del _NOT_CONFIGURATION[_name]
+_NOT_CONFIGURATION["cameras"] = False  # their file is the robot's: the learner's machine has none
 # Parameters by node that change nothing that is learned; a name with a dot at its end is a group.
 _NOT_LEARNING = {
     "sim": ("video.",),

@@ -146,7 +146,7 @@ def driver_parameters(file: TaskFile, arguments: Arguments) -> dict[str, Paramet
         "robot_ip": arguments.robot_ip,
         "joint_names": ("fr3_finger_joint1", "fr3_finger_joint2"),
     }
-    if arguments.cameras:
+    if arguments.cameras and arguments.roles != "learner":
         path = find_beside(file, "cameras.yaml")
         for name, camera in load_cameras(path).items():
             if name not in CAMERAS:

@@ -103,6 +103,15 @@ def test_cameras_without_serial_numbers_are_refused_before_anything_starts():
         nodes(CONFIG / "pcb.yaml", *FR3)
 
 
+def test_the_learners_machine_needs_no_cameras_and_runs_the_same_run(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "usable", tuple)
+    robot = plan.make_plan(str(task), (*FR3, "roles:=robot"), tmp_path).directory
+    shutil.copy(CONFIG / "cameras.yaml", task.parent)
+    learner = plan.make_plan(str(task), (*FR3, "roles:=learner"), tmp_path)
+    assert learner.directory == robot
+    assert {node.name for node in learner.nodes} == {"learner", "metrics_writer"}
+
+
 def test_the_box_of_a_picture_must_lie_in_it(task):
     path = task.parent / "cameras.yaml"
     cameras = yaml.safe_load(path.read_text())

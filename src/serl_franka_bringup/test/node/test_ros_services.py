@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import control_msgs.action as control_action
+import controller_manager_msgs.msg as cm_msg
+import controller_manager_msgs.srv as cm_srv
+import franka_msgs.action as franka_action
+import franka_msgs.msg as franka_msg
 import pytest
 from rclpy.action import ActionServer
 from rclpy.node import Node
@@ -17,12 +22,6 @@ from serl_franka_bringup.ros_calls import Calls
 from serl_franka_bringup.ros_controller_manager import ControllerManager
 from serl_franka_bringup.ros_franka import FrankaRobot
 from serl_franka_bringup.ros_gripper import FrankaHand, RobotiqGripper
-
-cm_srv = pytest.importorskip("controller_manager_msgs.srv")
-cm_msg = pytest.importorskip("controller_manager_msgs.msg")
-franka_msg = pytest.importorskip("franka_msgs.msg")
-franka_action = pytest.importorskip("franka_msgs.action")
-control_action = pytest.importorskip("control_msgs.action")
 
 
 @dataclass

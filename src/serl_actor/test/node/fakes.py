@@ -162,14 +162,15 @@ class FakeLearner(Ear):
     """Takes entries in order, acks them, and serves an untrained policy; hears what is said.
 
     `records` are those of all sessions as they were taken; `refusals`: so many requests to save
-    are refused; `durable`: what is received counts as on disk.
+    are refused; `durable`: what is received counts as on disk; `held`: demonstrations, without any
+    of which an actor acts by chance if it looks before the policy has come.
     """
 
     def __init__(
         self,
         credit: int = 10**6,
         damaged: bool = False,
-        held: int = 0,
+        held: int = 1,
         refusals: int = 0,
         durable: bool = True,
         **kwargs,

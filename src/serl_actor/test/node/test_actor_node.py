@@ -28,7 +28,7 @@ from serl_learner.types import Source
 
 
 def test_a_whole_job(bench, tmp_path):
-    learner = bench.learner()
+    learner = bench.learner(held=0)
     bench.sim(twist=DOWN)
     bench.actor(job__demonstrations=1, run_dir=str(tmp_path))
     bench.wait_phase(learner, "done")
@@ -62,7 +62,7 @@ def test_case_15_waits_for_the_learner_and_the_sim_and_goes_on_by_itself(bench):
 
 
 def test_demonstrations_wait_for_an_operator(bench):
-    learner = bench.learner()
+    learner = bench.learner(held=0)
     bench.sim()
     bench.actor(job__demonstrations=1)
     bench.wait(lambda: learner.said("an operator"), "the actor to wait for an operator")

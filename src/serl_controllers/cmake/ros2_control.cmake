@@ -25,6 +25,7 @@ generate_parameter_library(
 add_library(cartesian_impedance_controller SHARED
   plugin/cartesian_impedance_controller.cpp
   plugin/command_input.cpp
+  plugin/joint_input.cpp
   plugin/joint_interfaces.cpp
   plugin/law_parameters_from_node.cpp
   plugin/state_output.cpp)
@@ -53,12 +54,34 @@ install(TARGETS cartesian_impedance_controller mujoco_system LIBRARY DESTINATION
 pluginlib_export_plugin_description_file(controller_interface controller_plugin.xml)
 pluginlib_export_plugin_description_file(hardware_interface hardware_plugin.xml)
 
+# The controller with numbers for interfaces: for the benchmark and the tests of its loop.
+add_library(plugin_bench INTERFACE)
+target_include_directories(plugin_bench INTERFACE plugin benchmark)
+target_link_libraries(plugin_bench INTERFACE
+  cartesian_impedance_controller cartesian_impedance_controller_parameters law allocation_counter
+  controller_interface::controller_interface rclcpp_lifecycle::rclcpp_lifecycle
+  realtime_tools::realtime_tools ${serl_interfaces_TARGETS} ${std_msgs_TARGETS}
+  ${std_srvs_TARGETS})
+add_executable(plugin_benchmark benchmark/plugin_benchmark.cpp)
+target_link_libraries(plugin_benchmark plugin_bench)
+target_compile_options(plugin_benchmark PRIVATE -Wall -Wextra)
+install(TARGETS plugin_benchmark DESTINATION lib/${PROJECT_NAME})
+
 if(BUILD_TESTING)
   find_package(ament_cmake_gtest REQUIRED)
+  find_package(ament_cmake_pytest REQUIRED)
   find_python_package(franky_sim franky_sim_folder)
   ament_add_gtest(test_pinocchio_model test/unit/test_pinocchio_model.cpp)
   target_link_libraries(test_pinocchio_model pinocchio_model mujoco allocation_counter)
-  target_compile_options(test_pinocchio_model PRIVATE -Wall -Wextra)
-  target_compile_definitions(test_pinocchio_model PRIVATE
-    FR3_URDF="${franky_sim_folder}/assets/fr3_clean.urdf")
+  ament_add_gtest(test_plugin test/plugin/test_plugin.cpp)
+  target_link_libraries(test_plugin plugin_bench)
+  foreach(test test_pinocchio_model test_plugin)
+    target_compile_options(${test} PRIVATE -Wall -Wextra)
+    target_compile_definitions(${test} PRIVATE
+      FR3_URDF="${franky_sim_folder}/assets/fr3_clean.urdf")
+  endforeach()
+  find_package(controller_manager QUIET)
+  if(controller_manager_FOUND)
+    ament_add_pytest_test(plugin test/plugin TIMEOUT 600)
+  endif()
 endif()

@@ -3,9 +3,9 @@
 
 #include <cmath>
 #include <rclcpp/parameter.hpp>
+#include <rsl/parameter_validators.hpp>  // tl::expected, whose header has moved over time
 #include <sstream>
 #include <string>
-#include <tl/expected.hpp>
 
 namespace serl_controllers {
 

@@ -26,6 +26,8 @@ const char* text(Mode mode) noexcept {
       return "IMPEDANCE";
     case Mode::HOLD:
       return "HOLD";
+    case Mode::JOINT_MOVE:
+      return "JOINT_MOVE";
     default:
       return "FAULT";
   }
@@ -35,7 +37,7 @@ const char* text(Mode mode) noexcept {
 
 CartesianImpedanceController::CallbackReturn CartesianImpedanceController::on_init() {
   try {
-    listener_ = std::make_shared<ParamListener>(get_node());
+    listener_ = std::make_shared<cartesian_impedance_controller::ParamListener>(get_node());
     params_ = listener_->get_params();
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "parameters: %s", error.what());
@@ -52,6 +54,7 @@ CartesianImpedanceController::CallbackReturn CartesianImpedanceController::on_co
       law_parameters_from([this](const std::string& name) { return parameter(name); });
     model_ = make_pinocchio_model(
       get_robot_description(), {params_.joints, params_.base_frame, params_.end_effector_frame});
+    law_parameters_.discard();  // `parameters` are newer
     law_.emplace(parameters, model_->joint_range());
     joints_.emplace(
       params_.joints, source_of(params_.external_wrench.source), params_.external_wrench.sensor);
@@ -70,6 +73,7 @@ void CartesianImpedanceController::make_interface() {
   input_ = std::make_unique<CommandInput>(
     node, params_.base_frame,
     [this](const std::string& name) { return model_->fixed_frame(name); });
+  joint_input_ = std::make_unique<JointInput>(node);
   output_ = std::make_unique<StateOutput>(node, params_.base_frame, params_.state_rate);
   recover_service_ = node.create_service<std_srvs::srv::Trigger>(
     "~/recover", [this](
@@ -108,7 +112,7 @@ void CartesianImpedanceController::watch_parameters() {
   after_change_ =
     get_node()->add_post_set_parameters_callback([this](const std::vector<rclcpp::Parameter>&) {
       const auto lookup = [this](const std::string& name) { return parameter(name); };
-      revisions_.set(Revision{++revision_, law_parameters_from(lookup)});
+      law_parameters_.put(law_parameters_from(lookup));
     });
 }
 
@@ -131,6 +135,7 @@ CartesianImpedanceController::CallbackReturn CartesianImpedanceController::on_ac
     return CallbackReturn::FAILURE;
   }
   model_->update(state_);
+  joint_input_->discard();
   input_->discard();  // what was set while inactive: parameters count, commands do not
   take_inputs();
   law_->reset(state_);
@@ -175,6 +180,7 @@ void CartesianImpedanceController::release() noexcept {
   gripper_subscription_.reset();
   recover_service_.reset();
   output_.reset();
+  joint_input_.reset();
   input_.reset();
   observer_.reset();
   joints_.reset();
@@ -213,11 +219,13 @@ controller_interface::return_type CartesianImpedanceController::update(
 }
 
 void CartesianImpedanceController::take_inputs() noexcept {
-  if (const auto revision = revisions_.try_get(); revision && revision->number != revision_taken_) {
-    revision_taken_ = revision->number;
-    law_->set_parameters(revision->parameters);
-  }
+  if (const auto parameters = law_parameters_.take()) law_->set_parameters(*parameters);
   if (recover_.exchange(false)) law_->recover();
+  if (const auto order = joint_input_->take(); order && order->cancel) {
+    law_->cancel_joint_move();
+  } else if (order) {
+    law_->start_joint_move(order->q, order->max_velocity);
+  }
   if (const auto command = input_->take(); command && law_->set_target(command->target)) {
     command_seq_ = command->sequence;
   }

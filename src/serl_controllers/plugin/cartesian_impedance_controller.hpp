@@ -5,14 +5,15 @@
 #include <controller_interface/controller_interface.hpp>
 #include <memory>
 #include <optional>
-#include <realtime_tools/realtime_thread_safe_box.hpp>
 #include <std_msgs/msg/float32.hpp>
 #include <std_srvs/srv/trigger.hpp>
 #include <string>
 
 #include "command_input.hpp"
+#include "joint_input.hpp"
 #include "joint_interfaces.hpp"
 #include "law_parameters_from_node.hpp"
+#include "mailbox.hpp"
 #include "serl_controllers/arm_model.hpp"
 #include "serl_controllers/cartesian_impedance_controller_parameters.hpp"
 #include "serl_controllers/external_torque.hpp"
@@ -21,7 +22,8 @@
 
 namespace serl_controllers {
 
-/// Follows `arm/command`, publishes `arm/state`; both relative to the node's namespace.
+/// Follows `arm/command` and `arm/joint_command`, publishes `arm/state`; all relative to the node's
+/// namespace.
 /// `~/recover` leaves FAULT. `arm/gripper` (0 closed .. 1 open) is what the state says of the
 /// gripper, which somebody else drives.
 class CartesianImpedanceController : public controller_interface::ControllerInterface {
@@ -44,12 +46,6 @@ public:
     const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
 private:
-  /// The law's parameters of one moment; `number` grows with every change.
-  struct Revision {
-    std::uint64_t number = 0;
-    LawParameters parameters;
-  };
-
   void make_interface();
   void watch_parameters();
   void release() noexcept;
@@ -58,8 +54,8 @@ private:
   void report_mode();
   rclcpp::Parameter parameter(const std::string& name) const;
 
-  std::shared_ptr<ParamListener> listener_;
-  Params params_;
+  std::shared_ptr<cartesian_impedance_controller::ParamListener> listener_;
+  cartesian_impedance_controller::Params params_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr before_change_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr after_change_;
 
@@ -68,17 +64,16 @@ private:
   std::optional<ImpedanceLaw> law_;
   std::optional<JointInterfaces> joints_;
   std::unique_ptr<CommandInput> input_;
+  std::unique_ptr<JointInput> joint_input_;
   std::unique_ptr<StateOutput> output_;
   std::optional<ExternalTorque> observer_;
   ArmState state_;
   Vector7 external_torque_ = Vector7::Zero();
   Vector6 external_wrench_ = Vector6::Zero();
   std::uint64_t command_seq_ = 0;
-  std::uint64_t revision_taken_ = 0;
 
   // Between the loop and the callbacks.
-  realtime_tools::RealtimeThreadSafeBox<Revision> revisions_;
-  std::uint64_t revision_ = 0;
+  Mailbox<LawParameters> law_parameters_;
   std::atomic<bool> recover_{false};
   std::atomic<float> gripper_{0.0F};
   std::atomic<Mode> mode_{Mode::IDLE};

@@ -30,16 +30,9 @@ CommandInput::CommandInput(
   timer_ = node_.create_wall_timer(500ms, [this] { watch_publishers(); });
 }
 
-std::optional<TargetCommand> CommandInput::take() noexcept {
-  const auto command = box_.try_get();  // locked by the callback: at the next tick
-  if (!command || command->arrival <= taken_) return std::nullopt;
-  taken_ = command->arrival;
-  return command;
-}
-
 void CommandInput::discard() noexcept {
   forget_ = true;
-  taken_ = arrivals_;
+  commands_.discard();
 }
 
 void CommandInput::on_command(const Message& message) {
@@ -51,10 +44,10 @@ void CommandInput::on_command(const Message& message) {
       "command " + std::to_string(message.command_seq) + " is in frame '" +
       message.header.frame_id + "', which does not stand still against '" + base_frame_ + "'");
   }
-  const bool known = latest_.arrival > 0 && !forget_.exchange(false);
-  if (known && message.command_seq == latest_.sequence) return;
-  latest_ = {++arrivals_, message.command_seq, *target};
-  box_.set(latest_);
+  if (forget_.exchange(false)) last_sequence_.reset();
+  if (message.command_seq == last_sequence_) return;
+  last_sequence_ = message.command_seq;
+  commands_.put({message.command_seq, *target});
 }
 
 /// A killed node stays in the graph for some seconds: its successor, of the same name, is no

@@ -6,17 +6,16 @@
 #include <functional>
 #include <optional>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
-#include <realtime_tools/realtime_thread_safe_box.hpp>
 #include <serl_interfaces/msg/arm_command.hpp>
 #include <string>
 
+#include "mailbox.hpp"
 #include "serl_controllers/types.hpp"
 
 namespace serl_controllers {
 
 /// A target in the base frame.
 struct TargetCommand {
-  std::uint64_t arrival = 0;   // grows by one per command taken; 0: none yet
   std::uint64_t sequence = 0;  // command_seq of its publisher
   Pose target;
 };
@@ -32,7 +31,7 @@ public:
   CommandInput(rclcpp_lifecycle::LifecycleNode& node, std::string base_frame, FixedFrame frame);
 
   /// The newest command, if it has not been taken yet. Real-time safe.
-  std::optional<TargetCommand> take() noexcept;
+  std::optional<TargetCommand> take() noexcept { return commands_.take(); }
 
   /// Forgets commands that have not been taken, and the last number. Real-time safe.
   void discard() noexcept;
@@ -53,14 +52,12 @@ private:
   FixedFrame frame_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;
   rclcpp::TimerBase::SharedPtr timer_;
-  realtime_tools::RealtimeThreadSafeBox<TargetCommand> box_;
-  TargetCommand latest_;   // of the callback
+  Mailbox<TargetCommand> commands_;
+  std::optional<std::uint64_t> last_sequence_;
   std::string rivals_;     // more than one publish: their names
   std::string complaint_;  // the last reason for a refusal that was logged
-  std::atomic<std::uint64_t> arrivals_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<bool> forget_{false};
-  std::uint64_t taken_ = 0;  // of the loop: the arrival it took last
 };
 
 }  // namespace serl_controllers

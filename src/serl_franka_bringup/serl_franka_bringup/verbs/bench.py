@@ -1,4 +1,4 @@
-"""`bench`: measures this machine: the simulator, the learner, or all.
+"""`bench`: measures this machine: the simulator, the controller, the learner, or all.
 
 Every row has a value and a reference measured in the same run (or the aim), and their ratio.
 """
@@ -31,7 +31,8 @@ Rows = list[dict[str, Any]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
-    parser.add_argument("what", choices=("sim", "learner", "all"), help="what to measure")
+    parts = ("sim", "controller", "learner", "all")
+    parser.add_argument("what", choices=parts, help="what to measure")
     parser.add_argument("--steps", type=int, default=1000, help="through ROS (default 1000)")
 
 
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the rows as they come."""
     parts: dict[str, list[Callable[[], Iterable[dict[str, Any]]]]] = {
         "sim": [_rows_of("serl_sim.benchmark"), lambda: [ros_lockstep(arguments.steps)]],
+        "controller": [_rows_of("serl_controllers.tick_benchmark")],
         "learner": [_rows_of("serl_learner.benchmark")],
     }
     chosen = list(parts) if arguments.what == "all" else [arguments.what]

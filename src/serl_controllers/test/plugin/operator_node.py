@@ -112,8 +112,8 @@ class Operator:
         result = self._call(kind, name, **request).result
         return "" if result.successful else result.reason
 
-    def _call(self, kind: type, name: str, **request: Any) -> Any:
-        path = name if "/" in name else f"controller_manager/{name}"
+    def _call(self, kind: type, service: str, /, **request: Any) -> Any:
+        path = service if "/" in service else f"controller_manager/{service}"
         client = self.node.create_client(kind, path)
         self.wait(client.service_is_ready, f"the service {path}")
         future = client.call_async(kind.Request(**request))

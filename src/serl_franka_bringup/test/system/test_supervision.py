@@ -83,7 +83,7 @@ def test_a_run_stops_in_five_seconds_while_the_learner_compiles(start, tmp_path,
 
 
 def test_a_second_learner_on_the_same_log_is_refused(start, tmp_path):
-    run = start("run", "tiny.yaml")
+    run = start("run", "tiny.yaml", "actor.job.max_env_steps:=1000000")  # until it is killed
     wait_for(lambda: set(node_processes(tmp_path)) == NODES, "the nodes to start")
     run.wait_until_said("demonstrations")
     (parameters,) = tmp_path.glob("runs/tiny/*/params/learner.yaml")

@@ -20,7 +20,7 @@ target_link_libraries(pinocchio_model PUBLIC law PRIVATE pinocchio::pinocchio)
 target_compile_options(pinocchio_model PRIVATE -Wall -Wextra)
 
 generate_parameter_library(
-  cartesian_impedance_controller_parameters plugin/parameters.yaml plugin/axis_bounds.hpp)
+  cartesian_impedance_controller_parameters plugin/parameters.yaml plugin/axes_at_most.hpp)
 
 add_library(cartesian_impedance_controller SHARED
   plugin/cartesian_impedance_controller.cpp

@@ -63,8 +63,8 @@ void StateOutput::write(const rclcpp::Time& time, double dt, const Report& repor
   message_.target_clipped = status.target_clipped;
   message_.torque_saturated = torque_saturated_;
   message_.rejected_commands = status.rejected_commands + report.refused;
-  if (!publisher_->try_publish(message_)) return;  // its thread is busy: at the next tick
-  elapsed_ = 0.0;
+  if (!publisher_->try_publish(message_)) return;    // its thread is busy: at the next tick
+  elapsed_ = std::min(elapsed_ - period_, period_);  // the rate holds although ticks are uneven
   error_clipped_.fill(false);
   torque_saturated_ = false;
 }

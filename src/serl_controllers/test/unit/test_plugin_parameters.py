@@ -25,8 +25,8 @@ VECTORS = [n for n, leaf in LEAVES.items() if leaf["type"] == "double_array"]
 def bounds(leaf: dict[str, Any], index: int) -> tuple[float, float]:
     """Of one element, as the YAML has them."""
     checks = leaf["validation"]
-    if "serl_controllers::axis_bounds" in checks:
-        return 0.0, checks["serl_controllers::axis_bounds"][index >= 3]
+    if "serl_controllers::axes_at_most" in checks:
+        return 0.0, checks["serl_controllers::axes_at_most"][index >= 3]
     return tuple(checks.get("element_bounds<>") or checks["bounds<>"])
 
 

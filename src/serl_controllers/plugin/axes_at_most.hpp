@@ -10,7 +10,8 @@
 namespace serl_controllers {
 
 /// Values must be finite, at least 0, and at most `translation` (0-2) or `rotation` (3-5).
-inline tl::expected<void, std::string> axis_bounds(
+/// Its name has no "bounds": that word would make the two numbers the ends of a range.
+inline tl::expected<void, std::string> axes_at_most(
   const rclcpp::Parameter& parameter, double translation, double rotation) {
   const auto& values = parameter.as_double_array();
   for (std::size_t i = 0; i < values.size(); ++i) {

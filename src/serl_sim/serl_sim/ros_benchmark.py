@@ -42,15 +42,17 @@ def lockstep_steps(domain_id: int, steps: int = 1000) -> dict[str, Any]:
     command = [sys.executable, "-m", "serl_sim.sim_node"]
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=domain_id)
+    commander = _Commander(context)
     with subprocess.Popen(command, env=environment) as process:
         try:
-            commander = _Commander(context)
+            commander.wait_for_sim()
             _drive(commander, EPISODE_STEPS // 2)  # first messages are slower
             start = time.perf_counter()
             _drive(commander, steps)
             rate = steps / (time.perf_counter() - start)
         finally:
             process.terminate()
+            commander.close()  # else it stays in the graph, as a rival, until it is collected
             rclpy.shutdown(context=context)
     return {
         "name": "lockstep steps through ROS",
@@ -81,9 +83,17 @@ class _Commander(Node):
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
         self._spinner = SingleThreadedExecutor(context=context)
         self._spinner.add_node(self)
+
+    def wait_for_sim(self) -> None:
+        """Raises TimeoutError if it does not come."""
         self._wait(
             lambda: self._resets.service_is_ready() and self._commands.get_subscription_count()
         )
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._spinner.shutdown()
+        self.destroy_node()
 
     def _on_state(self, message: RobotState) -> None:
         self._state = state_from_msg(message)

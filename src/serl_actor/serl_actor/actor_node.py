@@ -21,7 +21,6 @@ from serl_actor.environment import Environment
 from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
 from serl_actor.policy_source import PolicySource
-from serl_actor.process_lock import AlreadyRunning
 from serl_actor.robot_client import RobotClient
 from serl_actor.ros_actor_config import ActorNodeConfig
 from serl_actor.ros_board import RosBoard
@@ -44,6 +43,7 @@ from serl_controllers.ros_parameters import (
 from serl_learner.atomic_file import write_file
 from serl_learner.disk_space import FULL
 from serl_learner.policy import Policy
+from serl_learner.process_lock import AlreadyRunning
 from serl_learner.types import ObservationSpec
 
 STOP_TIMEOUT = 1.5

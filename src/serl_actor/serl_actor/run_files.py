@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from serl_actor.journal import Journal
-from serl_actor.process_lock import ProcessLock
 from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import SenderConfig
 from serl_learner.disk_space import DiskSpace
+from serl_learner.process_lock import ProcessLock
 
 
 class RunFiles:

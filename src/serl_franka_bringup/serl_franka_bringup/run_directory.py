@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from serl_actor.process_lock import AlreadyRunning, ProcessLock
 from serl_franka_bringup.source_state import git_state, source_diff
+from serl_learner.process_lock import AlreadyRunning, ProcessLock
 
 
 class RunDirectoryBusy(RuntimeError):

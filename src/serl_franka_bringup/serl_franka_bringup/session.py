@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
+from serl_controllers.domain import Domain
 from serl_franka_bringup.command_line import ros_arguments, write_parameters
-from serl_franka_bringup.domain import Domain
 from serl_franka_bringup.executable import find_executable
 from serl_franka_bringup.graph import Node
 from serl_franka_bringup.progress import Progress

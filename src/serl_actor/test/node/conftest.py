@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 
 import pytest
-import rclpy
 from fakes import FakeLearner, FakeSim
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import Parameter
 
 from serl_actor.actor_node import ActorNode
+from serl_controllers.ros_testing import Bench, own_domain
 
 DEADLINE = 60.0
 """Longest wait for a condition [s]; on an idle machine all come within a few."""
@@ -36,41 +32,17 @@ SHORT = {
 
 @pytest.fixture(scope="session")
 def domain():
-    """A domain id that no other test session has claimed; held by the socket's existence."""
-    for offset in range(100):
-        number = 1 + (os.getpid() + offset) % 100
-        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            claim.bind(f"\0serl-ros-domain-{number}")
-        except OSError:
-            claim.close()
-            continue
+    with own_domain() as number:
         yield number
-        claim.close()
-        return
-    raise RuntimeError("all ROS domains are in use")
 
 
-class Bench:
-    """Nodes that the test itself spins."""
-
-    def __init__(self, domain: int) -> None:
-        self.context = rclpy.Context()
-        rclpy.init(context=self.context, domain_id=domain)
-        self._executor = SingleThreadedExecutor(context=self.context)
-        self._nodes = []
-
-    def add(self, kind, *args, **kwargs):
-        node = kind(*args, context=self.context, **kwargs)
-        self._nodes.append(node)
-        self._executor.add_node(node)
-        return node
+class ActorBench(Bench):
+    """The real actor beside the fakes; its job's thread ends before any node does."""
 
     def actor(self, **parameters) -> ActorNode:
         """A started actor; `__` in a name stands for a dot."""
         values = {**SHORT, **{name.replace("__", "."): v for name, v in parameters.items()}}
-        overrides = [Parameter(name, value=value) for name, value in values.items()]
-        actor = self.add(ActorNode, parameter_overrides=overrides)
+        actor = self.add(ActorNode, parameters=values)
         actor.start()
         return actor
 
@@ -80,17 +52,10 @@ class Bench:
     def learner(self, **kwargs) -> FakeLearner:
         return self.add(FakeLearner, **kwargs)
 
-    def wait(self, condition, what: str, learner: FakeLearner | None = None, deadline=DEADLINE):
-        """Spins until `condition()` is true and returns its value; else shows what was said."""
-        give_up = time.monotonic() + deadline
-        while not (value := condition()):
-            said = [] if learner is None else learner.statuses[-3:]
-            assert time.monotonic() < give_up, f"waited {deadline} s for {what}; {said}"
-            self._spin()
-        return value
-
-    def _spin(self):
-        self._executor.spin_once(timeout_sec=0.05)
+    def wait(self, condition, what: str, learner: FakeLearner | None = None, deadline=None):
+        """As of Bench; a failure shows what nodes last said to `learner`."""
+        said = str if learner is None else lambda: learner.statuses[-3:]
+        return super().wait(condition, what, said, deadline)
 
     def wait_phase(self, learner: FakeLearner, phase: str):
         return self.wait(lambda: learner.phase == phase, f"phase {phase}", learner)
@@ -98,17 +63,13 @@ class Bench:
     def close(self):
         for node in self._nodes:
             if isinstance(node, ActorNode):
-                assert node.stop(self._spin), "the job's thread did not end"
-        for node in self._nodes:
-            self._executor.remove_node(node)
-            node.destroy_node()
-        self._executor.shutdown()
-        rclpy.shutdown(context=self.context)
+                assert node.stop(self.spin), "the job's thread did not end"
+        super().close()
 
 
 @pytest.fixture
 def bench(domain):
-    made = Bench(domain)
+    made = ActorBench(domain, DEADLINE)
     yield made
     made.close()
 

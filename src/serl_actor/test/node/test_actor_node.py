@@ -12,7 +12,6 @@ import pytest
 from fakes import DOWN, Ear
 from rclpy.action import ActionClient
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from serl_actor.actor_node import ActorNode
 from serl_actor.job import JobFailed
@@ -183,7 +182,7 @@ def test_an_evaluation_under_way_ends_with_a_result_when_the_actor_is_stopped(be
     accepted = client.send_goal_async(Evaluate.Goal(episodes=10**6))
     bench.wait(lambda: learner.of(Source.EVAL)[-1].episode > 10, "the evaluation")
     future = accepted.result().get_result_async()
-    assert actor.stop(bench._spin)
+    assert actor.stop(bench.spin)
     bench.wait(future.done, "the result")
     assert future.result().result.message == "the actor was stopped"
 
@@ -210,7 +209,7 @@ def test_stopped_while_its_thread_is_stuck_the_real_arm_is_held(bench, monkeypat
     monkeypatch.setattr(actor._crew._policy, "sample", sample)
     bench.wait(stuck.is_set, "the thread to be stuck")
     pose, count = sim.state().tcp_pose, len(sim.commands)
-    assert not actor.stop(bench._spin)
+    assert not actor.stop(bench.spin)
     bench.wait(lambda: len(sim.commands) > count, "the command to hold")
     go_on.set()
     held = Workspace.of(actor._config.task).clip(pose)
@@ -240,7 +239,7 @@ def test_a_full_disk_is_waited_for_and_a_failure_is_known_meanwhile(bench, tmp_p
     bench.wait(lambda: learner.said("disk space"), "the actor to wait", learner)
     assert isinstance(actor.failure, ZeroDivisionError)
     assert learner.phase != "failed"
-    assert actor.stop(bench._spin)
+    assert actor.stop(bench.spin)
     assert isinstance(actor.failure, ZeroDivisionError)
 
 
@@ -284,11 +283,10 @@ def test_a_real_arm_moves_to_its_start_without_a_service(bench):
 
 
 def test_an_unknown_parameter_is_an_error_that_names_it(bench):
-    overrides = [Parameter("job.demonstration", value=3)]
     with pytest.raises(ParameterError, match=r"job\.demonstration"):
-        bench.add(ActorNode, parameter_overrides=overrides)
+        bench.add(ActorNode, parameters={"job.demonstration": 3})
 
 
 def test_a_real_arm_cannot_be_in_lockstep(bench):
     with pytest.raises(ParameterError, match="a real arm does not wait"):
-        bench.add(ActorNode, parameter_overrides=[Parameter("simulated", value=False)])
+        bench.add(ActorNode, parameters={"simulated": False})

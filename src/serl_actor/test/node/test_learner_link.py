@@ -18,12 +18,12 @@ from params_publisher import large_policy
 from rclpy.node import Node
 
 from serl_actor.policy_source import PolicySource
-from serl_actor.process_lock import AlreadyRunning
 from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
 from serl_actor.ros_params_link import ParamsLink
 from serl_actor.transition_sender import SenderConfig
 from serl_interfaces.msg import PolicyParams
 from serl_interfaces.srv import RelabelSteps
+from serl_learner.process_lock import AlreadyRunning
 from serl_learner.types import Record, Relabel, Source
 
 LATE = 5.0
@@ -175,7 +175,7 @@ def test_what_is_not_stored_when_the_actor_is_stopped_is_said(bench, monkeypatch
     bench.wait(lambda: learner.said("the learner to store"), "the actor to wait", learner)
     said: list[str] = []
     monkeypatch.setattr(actor.get_logger(), "warning", lambda text, **_: said.append(text))
-    assert actor.stop(bench._spin)
+    assert actor.stop(bench.spin)
     assert f"{len(learner.records)} records are dropped" in said[-1]
     assert "0 of them have not arrived" in said[-1]
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from serl_actor.process_lock import AlreadyRunning, ProcessLock
 from serl_actor.rival_watch import STRIKES, WINDOW, RivalWatch
+from serl_learner.process_lock import AlreadyRunning, ProcessLock
 
 FIRST, SECOND = b"1" * 16, b"2" * 16
 
@@ -74,7 +74,7 @@ def test_case_06_the_lock_of_a_killed_process_is_free(tmp_path):
     path = tmp_path / "actor.lock"
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from serl_actor.process_lock import ProcessLock\n"
+        "from serl_learner.process_lock import ProcessLock\n"
         "lock = ProcessLock(Path(sys.argv[1]), 'it'); print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import socket
 import subprocess
 
 import pytest
@@ -12,22 +11,13 @@ from ament_index_python.packages import get_package_prefix
 from operator_node import Operator
 from robot import mjcf, parameters, robot_description
 
+from serl_controllers.ros_testing import own_domain
+
 
 @pytest.fixture(scope="session")
 def domain():
-    """A domain id that no other test session has claimed; held by the socket's existence."""
-    for offset in range(100):
-        number = 1 + (os.getpid() + offset) % 100
-        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            claim.bind(f"\0serl-ros-domain-{number}")
-        except OSError:
-            claim.close()
-            continue
+    with own_domain() as number:
         yield number
-        claim.close()
-        return
-    raise RuntimeError("all ROS domains are in use")
 
 
 @pytest.fixture(scope="session")

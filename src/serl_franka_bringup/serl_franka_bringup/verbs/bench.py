@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from serl_controllers.domain import Domain
 from serl_franka_bringup import config, graph
-from serl_franka_bringup.domain import Domain
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import make_programs

@@ -12,9 +12,9 @@ from rclpy.executors import SingleThreadedExecutor
 from serl_command import node_processes, wait_for
 
 from serl_controllers.arm import ArmMode
+from serl_controllers.domain import Domain
 from serl_controllers.ros_arm import ns_from_time
 from serl_controllers.ros_qos import STATE
-from serl_franka_bringup.domain import Domain
 from serl_interfaces.msg import RobotState
 
 TIMEOUT = 0.5

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from serl_command import DEADLINE, NODES, node_processes, wait_for
 
-from serl_franka_bringup.domain import Domain
+from serl_controllers.domain import Domain
 from serl_franka_bringup.executable import find_executable
 from serl_franka_bringup.log_audit import online_steps
 from serl_franka_bringup.progress import Progress

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from serl_franka_bringup.domain import DOMAINS, Domain
+from serl_controllers.domain import DOMAINS, Domain
 from serl_franka_bringup.run_directory import RunDirectory, RunDirectoryBusy, run_path
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import resource
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from serl_controllers.testing import file_limit
 from serl_learner.metrics_writer import (
     MAX_NAMES,
     MAX_NODES,
@@ -49,17 +48,6 @@ def bench(tmp_path):
     bench = Bench(tmp_path / "tensorboard")
     yield bench
     bench.writer.close()
-
-
-@contextlib.contextmanager
-def file_limit(size):
-    """No file of this process can become longer, as on a disk that is full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_each_node_has_its_own_steps_and_the_wall_time_of_the_stamp(bench):

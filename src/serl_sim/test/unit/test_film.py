@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import resource
-
 import av
 import numpy as np
 import pytest
 
 from serl_controllers.arm import ArmTarget
 from serl_controllers.geometry import Pose
+from serl_controllers.testing import file_limit
 from serl_sim.config import FilmConfig, SceneError
 from serl_sim.film import Film
 
@@ -62,17 +60,6 @@ def studio(draws, simulation, tmp_path):
     simulation.watch(None)
     if studio is not None:
         studio.film.close()
-
-
-@contextlib.contextmanager
-def file_limit(size):
-    """No file of this process can become longer, as on a disk that is full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_film_holds_every_picture_and_the_arm_moves_in_it(studio):

@@ -8,7 +8,11 @@ from pathlib import Path
 
 
 class AlreadyRunning(RuntimeError):
-    """Another process holds the lock; the message names it."""
+    """Another process holds the lock; the message names it, `holder` is its id."""
+
+    def __init__(self, what: str, holder: str, path: Path) -> None:
+        super().__init__(f"{what} is running already: process {holder} holds {path}")
+        self.holder = holder
 
 
 class ProcessLock:
@@ -23,9 +27,7 @@ class ProcessLock:
         except BlockingIOError:
             holder = os.read(self._descriptor, 20).decode(errors="replace").strip()
             os.close(self._descriptor)
-            raise AlreadyRunning(
-                f"{what} is running already: process {holder} holds {path}"
-            ) from None
+            raise AlreadyRunning(what, holder or "unknown", path) from None
         os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, f"{os.getpid()}\n".encode())
 

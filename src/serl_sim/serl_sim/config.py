@@ -8,6 +8,10 @@ from dataclasses import dataclass, fields
 from serl_controllers.geometry import Pose
 
 
+LARGEST_MOVE = 0.05
+"""Of the fixture: farther off it would leave the table [m]."""
+
+
 class SceneError(ValueError):
     """A scene that cannot be built or reset; the message shows the value and the limit."""
 
@@ -26,6 +30,8 @@ class SceneConfig:
       slot_depth: from the fixture's top to the board [m].
       chamfer: width and depth of the 45 degree lead-in along the slot's edges [m]; 0 is none.
       wall_thickness: of the fixture around the slot [m].
+      socket_random_xy: at each reset the fixture is moved along its x and y, either way by this
+        much at most [m].
       in_hand_offset_m: hidden lateral offset of the plug in the hand: radius of a disc [m].
       in_hand_offset_deg: hidden rotation of the plug about a random axis, at most [deg].
       friction: sliding friction between plug and fixture.
@@ -44,6 +50,7 @@ class SceneConfig:
     slot_depth: float = 0.008
     chamfer: float = 0.0003
     wall_thickness: float = 0.010
+    socket_random_xy: float = 0.0
     in_hand_offset_m: float = 0.001
     in_hand_offset_deg: float = 1.0
     friction: float = 0.3
@@ -63,6 +70,10 @@ class SceneConfig:
                 raise SceneError(f"{field.name} is {value}, expected more than 0")
             if isinstance(value, float) and value < 0.0:
                 raise SceneError(f"{field.name} is {value}, expected at least 0")
+        if self.socket_random_xy > LARGEST_MOVE:
+            raise SceneError(
+                f"socket_random_xy is {self.socket_random_xy} m, expected at most {LARGEST_MOVE} m"
+            )
         if len(self.home) != 7:
             raise SceneError(f"home has {len(self.home)} values, expected 7")
         if min(self.plug_size) <= 0.0:
@@ -77,7 +88,7 @@ class SceneConfig:
 
     @property
     def target(self) -> Pose:
-        """Pose of the tcp with the plug seated, and of the fixture: T_base_fixture."""
+        """Pose of the tcp with the plug seated in a fixture that was not moved: T_base_fixture."""
         return Pose.from_rpy(self.target_position, self.target_rpy)
 
     @property
@@ -85,6 +96,34 @@ class SceneConfig:
         """Pose of the tcp above the target, T_base_tcp."""
         x, y, z = self.target_position
         return Pose.from_rpy((x, y, z + self.start_height), self.target_rpy)
+
+
+@dataclass(frozen=True)
+class CamerasConfig:
+    """What the robot's cameras see.
+
+    Attributes:
+      names: cameras of the scene; none: nothing is drawn.
+      width, height: of an image [pixels].
+      fps: images per second of each camera in real time; in lockstep every state has its own.
+      randomise: light and colours are drawn anew for every episode.
+    """
+
+    names: tuple[str, ...] = ()
+    width: int = 128
+    height: int = 128
+    fps: float = 30.0
+    randomise: bool = True
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            raise SceneError(f"names are {self.names}, expected each camera once")
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            if not 16 <= value <= 1280:
+                raise SceneError(f"{name} is {value}, expected 16 .. 1280 pixels")
+        if not 1.0 <= self.fps <= 100.0:
+            raise SceneError(f"fps is {self.fps} Hz, expected 1 .. 100")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 
 import mujoco
 
+from serl_controllers.geometry import Pose
 from serl_sim.config import SceneConfig
 from serl_sim.geoms import BOX, FIXTURE, contact_figures
 
@@ -44,6 +45,11 @@ def add_fixture(spec: mujoco.MjSpec, config: SceneConfig) -> None:
                     rgba=_SOCKET_RGBA,
                     **contact,
                 )
+
+
+def set_fixture(model: mujoco.MjModel, pose: Pose) -> None:
+    """Moves board and socket to `pose`, T_base_fixture, which is parallel to where they were."""
+    model.body(FIXTURE_BODY).pos[:] = pose.position
 
 
 def _wall(

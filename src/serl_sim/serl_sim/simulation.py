@@ -16,6 +16,7 @@ from serl_controllers.law_parameters import LawParameters
 from serl_controllers.simulated_arm import SimulatedArm
 from serl_sim import scene
 from serl_sim.config import SceneConfig, SceneError
+from serl_sim.fixture import set_fixture
 from serl_sim.kinematics import InverseKinematics, site_pose
 from serl_sim.tool import TCP_SITE, set_in_hand_offset
 
@@ -26,8 +27,8 @@ GRIPPER_OPENING = 0.1
 """Of the hand closed on the plug, 0 closed .. 1 open; commands do not move it."""
 
 
-_STREAM = 1
-"""Keeps the scene's draws apart from what others draw with the same seed."""
+_IN_HAND_STREAM, _SOCKET_STREAM = 1, 3
+"""Keep draws with the same seed apart; the expert has a stream too."""
 
 
 class Watcher(Protocol):
@@ -70,6 +71,7 @@ class Simulation:
         self.ticks_per_period = ticks
         self.model = scene.build_model(config)
         self.data = mujoco.MjData(self.model)
+        self._trial = mujoco.MjData(self.model)
         self._site = self.model.site(TCP_SITE).id
         self._tick_ns = round(config.physics_period * 1e9)
         self._ticks = 0
@@ -78,6 +80,7 @@ class Simulation:
         self._watcher: Watcher | None = None
         self._until_look = 0
         self._in_hand = Pose.identity()
+        self._fixture = config.target
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
         self._place(config.nominal_start)
         self._arm = SimulatedArm(
@@ -89,9 +92,9 @@ class Simulation:
         """Starts an episode: arm, setpoint and controller at once, at rest.
 
         Args:
-          seed: of the hidden in-hand offset.
+          seed: of the hidden in-hand offset and of where the socket is.
           start: T_base_tcp; None is the nominal start.
-          randomise: False leaves the plug straight in the hand.
+          randomise: False leaves the plug straight in the hand and the socket at the target.
 
         Returns:
           The first state, with command_seq 0.
@@ -100,14 +103,15 @@ class Simulation:
           SceneError: the start pose is out of reach or inside the fixture; the episode before
             goes on.
         """
-        before = (self._in_hand, self.data.qpos.copy(), self.data.qvel.copy())
-        self._in_hand = self._draw_offset(seed) if randomise else Pose.identity()
-        set_in_hand_offset(self.model, self._in_hand)
+        before = (self._in_hand, self._fixture)
+        if randomise:
+            self._arrange(self._draw_offset(seed), self._draw_fixture(seed))
+        else:
+            self._arrange(Pose.identity(), self.config.target)
         try:
             self._place(self.config.nominal_start if start is None else start)
         except SceneError:
-            self._in_hand, self.data.qpos[:], self.data.qvel[:] = before
-            set_in_hand_offset(self.model, self._in_hand)
+            self._arrange(*before)
             raise
         self._arm.reset()
         self._command_seq = 0
@@ -198,6 +202,11 @@ class Simulation:
         """True pose of the plug's tip, T_base_plug: what the arm does not know."""
         return self.tool_pose() @ self._in_hand
 
+    @property
+    def fixture(self) -> Pose:
+        """Where the socket is in this episode: T_base_fixture, the tcp's with the plug seated."""
+        return self._fixture
+
     def start_joint_move(self, q: Sequence[float], max_velocity: float) -> bool:
         """Moves the joints to `q` [7] [rad], the fastest at `max_velocity` [rad/s], then holds.
 
@@ -223,23 +232,29 @@ class Simulation:
         """Other parameters for the law, from the next tick on."""
         self._arm.set_parameters(law)
 
+    def _arrange(self, in_hand: Pose, fixture: Pose) -> None:
+        """Puts plug (T_tcp_plug) and socket (T_base_fixture) into the model."""
+        self._in_hand, self._fixture = in_hand, fixture
+        set_in_hand_offset(self.model, in_hand)
+        set_fixture(self.model, fixture)
+
     def _place(self, start: Pose) -> None:
-        """Puts the arm at rest with the tool at `start`."""
+        """Puts the arm at rest with the tool at `start`, once that is known to be free."""
         q = self._kinematics.solve(start)
-        mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = q
-        mujoco.mj_forward(self.model, self.data)
-        deepest = self.data.contact.dist.min() if self.data.ncon else 0.0
+        trial = self._trial
+        _rest(self.model, trial, q)
+        deepest = trial.contact.dist.min() if trial.ncon else 0.0
         if deepest < -DEEPEST_START:
             raise SceneError(
                 f"at the start pose {np.round(start.to_vector(), 4).tolist()} (xyz [m], quaternion "
                 f"xyzw) the plug is {-1e3 * deepest:.2f} mm deep in the fixture, allowed are "
                 f"{1e3 * DEEPEST_START:.2f} mm"
             )
+        _rest(self.model, self.data, q)
 
     def _draw_offset(self, seed: int) -> Pose:
         """T_tcp_plug: uniform in a disc across the plug, and a turn about a random axis."""
-        rng = np.random.default_rng((seed, _STREAM))
+        rng = np.random.default_rng((seed, _IN_HAND_STREAM))
         radius = self.config.in_hand_offset_m * math.sqrt(rng.uniform())
         direction = rng.uniform(0.0, 2.0 * math.pi)
         axis = rng.normal(size=3)
@@ -248,3 +263,17 @@ class Simulation:
             (radius * math.cos(direction), radius * math.sin(direction), 0.0),
             angle * axis / np.linalg.norm(axis),
         )
+
+    def _draw_fixture(self, seed: int) -> Pose:
+        """T_base_fixture: uniform in a square about the target, not turned."""
+        rng = np.random.default_rng((seed, _SOCKET_STREAM))
+        x, y = self.config.socket_random_xy * rng.uniform(-1.0, 1.0, 2)
+        target = self.config.target
+        return Pose(target.position + target.rotate((x, y, 0.0)), target.quaternion)
+
+
+def _rest(model: mujoco.MjModel, data: mujoco.MjData, q: np.ndarray) -> None:
+    """The joints at `q` [7] [rad], nothing moves."""
+    mujoco.mj_resetData(model, data)
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)

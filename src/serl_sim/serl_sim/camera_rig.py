@@ -1,0 +1,59 @@
+"""The robot's cameras in the simulated scene."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from serl_sim.appearance import Appearance
+from serl_sim.config import CamerasConfig, SceneError
+from serl_sim.renderer import Renderer
+
+
+class CameraRig:
+    """Cameras of one scene; the thread that makes it is the one that uses it.
+
+    Light and colours are the model's own and change nothing of the physics.
+    """
+
+    def __init__(self, model: mujoco.MjModel, config: CamerasConfig) -> None:
+        """Opens the renderer.
+
+        Raises:
+          GLError: nothing here can draw.
+          SceneError: no cameras are named.
+          ValueError: the scene has no camera of that name.
+        """
+        if not config.names:
+            raise SceneError("cameras.names is empty, expected the names of cameras of the scene")
+        self._config = config
+        size = (config.width, config.height)
+        self._renderer = Renderer(model, dict.fromkeys(config.names, size))
+        self._appearance = Appearance(model)
+        self._model = model
+        self._view = mujoco.MjData(model)
+
+    @property
+    def backend(self) -> str:
+        """What draws."""
+        return self._renderer.backend
+
+    def begin(self, seed: int) -> None:
+        """Light and colours of an episode: the same seed, the same ones."""
+        if self._config.randomise:
+            self._appearance.draw(seed)
+
+    def render(self, data: mujoco.MjData) -> dict[str, np.ndarray]:
+        """What each camera sees of `data`: RGB, uint8 [H, W, 3], first row on top.
+
+        Only the joint positions of `data` are looked at: the bodies' poses in it lag behind by
+        one tick, and the model's light and fixture may have changed since.
+        """
+        self._view.qpos[:] = data.qpos
+        mujoco.mj_kinematics(self._model, self._view)
+        mujoco.mj_camlight(self._model, self._view)
+        return {name: self._renderer.render(self._view, name) for name in self._config.names}
+
+    def close(self) -> None:
+        """Frees the renderer."""
+        self._renderer.close()

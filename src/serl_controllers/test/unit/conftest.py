@@ -35,6 +35,11 @@ def fr3_spec() -> mujoco.MjSpec:
 
 def build_model(base: Pose | None = None, gravcomp: float = 0.0) -> mujoco.MjModel:
     """The arm on its base (world frame), a peg in its hand and a table under it."""
+    return bench_spec(base, gravcomp).compile()
+
+
+def bench_spec(base: Pose | None = None, gravcomp: float = 0.0) -> mujoco.MjSpec:
+    """What `build_model` compiles."""
     spec = fr3_spec()
     spec.option.timestep = 1e-3
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -55,14 +60,14 @@ def build_model(base: Pose | None = None, gravcomp: float = 0.0) -> mujoco.MjMod
         spec.body("base").pos, spec.body("base").quat = base.position, (w, x, y, z)
     for body in spec.bodies[1:]:  # all but the world
         body.gravcomp = gravcomp
-    return spec.compile()
+    return spec
 
 
 class Bench:
     """A model, its data and the arm in them."""
 
-    def __init__(self, parameters: LawParameters, base: Pose | None = None) -> None:
-        self.model = build_model(base)
+    def __init__(self, parameters: LawParameters, model: mujoco.MjModel) -> None:
+        self.model = model
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:7] = START_Q
         self.arm = SimulatedArm(self.model, self.data, "tcp", JOINTS, MOTORS, parameters)
@@ -86,7 +91,7 @@ def make_bench():
     """Builds a Bench from LawParameters' fields."""
 
     def make(base: Pose | None = None, **fields) -> Bench:
-        return Bench(LawParameters(**fields), base)
+        return Bench(LawParameters(**fields), build_model(base))
 
     return make
 

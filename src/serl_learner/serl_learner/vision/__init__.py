@@ -1,0 +1,1 @@
+"""From camera images to the vector that actor and critics see."""

@@ -38,7 +38,7 @@ class ObservationEncoder(nn.Module):
                 raise ValueError(f"no {PREFIX}* and no {prefix}* in {sorted(observation)}")
             return state
         codes = [
-            CameraEncoder(self.config, name=name)(observation[prefix + name], state)
+            CameraEncoder(self.config, name=f"camera_{name}")(observation[prefix + name], state)
             for name in names
         ]
         if state is not None and self.config.proprio_latent:

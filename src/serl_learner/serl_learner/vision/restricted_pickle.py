@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -92,13 +92,13 @@ class PickledArray:
         self.value = _array(data, dtype, shape, "F" if fortran else "C")
 
 
-def _array(data: Any, dtype: Any, shape: Any, order: str) -> np.ndarray:
+def _array(data: Any, dtype: Any, shape: Any, order: Literal["C", "F"]) -> np.ndarray:
     if not isinstance(data, bytes | bytearray) or not isinstance(dtype, PickledDtype):
         raise WeightsError("the file has an array that is not made of plain numbers")
     return np.frombuffer(bytes(data), dtype.numpy()).reshape(shape, order=order)
 
 
-def _from_buffer(data: Any, dtype: Any, shape: Any, order: str) -> PickledArray:
+def _from_buffer(data: Any, dtype: Any, shape: Any, order: Literal["C", "F"]) -> PickledArray:
     array = PickledArray()
     array.value = _array(data, dtype, shape, order)
     return array
@@ -119,13 +119,14 @@ def _encode(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-_NUMPY = {
+_NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "multiarray._reconstruct": PickledArray,
+    "numeric._frombuffer": _from_buffer,
+}
+_NUMPY: dict[str, Callable[..., Any]] = {
     f"numpy.{core}.{name}": function
     for core in ("core", "_core")
-    for name, function in {
-        "multiarray._reconstruct": PickledArray,
-        "numeric._frombuffer": _from_buffer,
-    }.items()
+    for name, function in _NUMPY_FUNCTIONS.items()
 }
 ARRAYS: dict[str, Callable[..., Any]] = {
     **_NUMPY,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import struct
 import sys
 import zipfile
@@ -59,7 +58,7 @@ class _Tensor:
         if min((self._offset, *self._size, *self._stride)) < 0:
             raise WeightsError(f"a tensor {self._size} has a negative size or stride")
         last = self._offset + sum((n - 1) * s for n, s in zip(self._size, self._stride))
-        if self._storage.data is None or (math.prod(self._size) and last >= self._storage.count):
+        if self._storage.data is None or (0 not in self._size and last >= self._storage.count):
             raise WeightsError(f"a tensor {self._size} lies outside its storage")
         strides = [s * self._storage.dtype.itemsize for s in self._stride]
         data = self._storage.data[self._offset :]

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from serl_actor.frame_history import FrameHistory
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.robot_client import RobotClient, StaleState
 from serl_actor.rollout import Choice, Driver
@@ -45,6 +46,9 @@ class RandomDriver:
         self._action_dim = action_dim
         self._rng = np.random.default_rng(seed)
 
+    def begin(self) -> None:
+        """Nothing to forget."""
+
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """A random action."""
         return Choice(self._rng.uniform(-1.0, 1.0, self._action_dim), Source.RANDOM)
@@ -53,17 +57,24 @@ class RandomDriver:
 class PolicyDriver:
     """The newest policy, sampled: new parameters are swapped in between steps."""
 
-    def __init__(self, policy: Policy, source: PolicySource, seed: int) -> None:
+    def __init__(self, policy: Policy, source: PolicySource, seed: int, stack: int = 1) -> None:
+        """`stack`: so many pictures of each camera the policy sees at once."""
         self._policy = policy
         self._source = source
         self._keys = KeyStream(seed)
+        self._history = FrameHistory(stack)
+
+    def begin(self) -> None:
+        """Forgets the pictures seen."""
+        self._history.begin()
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """A sampled action; StaleState while no parameters have arrived."""
         snapshot = self._source.swap()
         if snapshot is None:
             raise StaleState("no policy parameters have arrived yet")
-        action = self._policy.sample(snapshot.params, observation, self._keys.next())
+        seen = self._history.extend(observation)
+        action = self._policy.sample(snapshot.params, seen, self._keys.next())
         return Choice(action, Source.POLICY, snapshot.version)
 
 
@@ -73,6 +84,10 @@ class CorrectedDriver:
     def __init__(self, driver: Driver, robot: RobotClient) -> None:
         self._driver = driver
         self._robot = robot
+
+    def begin(self) -> None:
+        """The driver begins."""
+        self._driver.begin()
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The driver's choice, with what the operator says to the same state."""
@@ -87,6 +102,10 @@ class WatchedDriver:
         self._driver = driver
         self._watch = watch
 
+    def begin(self) -> None:
+        """The driver begins."""
+        self._driver.begin()
+
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The driver's choice."""
         self._watch(observation, state)
@@ -96,19 +115,27 @@ class WatchedDriver:
 class EvaluationDriver:
     """One fixed version of the policy, deterministic or sampled."""
 
-    def __init__(self, policy: Policy, snapshot: Snapshot, deterministic: bool, seed: int) -> None:
+    def __init__(
+        self, policy: Policy, snapshot: Snapshot, deterministic: bool, seed: int, stack: int = 1
+    ) -> None:
+        """`stack`: so many pictures of each camera the policy sees at once."""
         self._policy = policy
         self._snapshot = snapshot
         self._deterministic = deterministic
         self._keys = KeyStream(seed)
+        self._history = FrameHistory(stack)
+
+    def begin(self) -> None:
+        """Forgets the pictures seen."""
+        self._history.begin()
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The policy's mode, or a sample."""
-        params = self._snapshot.params
+        params, seen = self._snapshot.params, self._history.extend(observation)
         if self._deterministic:
-            action = self._policy.mode(params, observation)
+            action = self._policy.mode(params, seen)
         else:
-            action = self._policy.sample(params, observation, self._keys.next())
+            action = self._policy.sample(params, seen, self._keys.next())
         return Choice(action, Source.EVAL, self._snapshot.version)
 
 
@@ -128,6 +155,9 @@ class OperatorDriver:
         self._still = np.zeros(action_dim)
         self._report = report
         self._waiting = waiting
+
+    def begin(self) -> None:
+        """Nothing to forget."""
 
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """What the operator says to this state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ import gymnasium
 import numpy as np
 
 from serl_actor.action import ActionScale, executable
+from serl_actor.camera_views import CamerasConfig, look
+from serl_actor.frames import StaleImage, check_frames
 from serl_actor.intervention import Intervention
-from serl_actor.observation import KEYS, ObservationScale, observe
+from serl_actor.observation import FINE, KEYS, ObservationScale, observe
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
 from serl_actor.workspace import Workspace
@@ -28,8 +31,13 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     """10 Hz control of the tool pose; see `observation` and `action` for the two spaces.
 
     `step` returns in `info`: `executed_action` [6], what the arm was told after clipping and
-    intervention, or None when the step was refused; `source`, who chose it; `success`; `refused`.
+    intervention, or None when the step was refused; `source`, who chose it; `success`; `refused`;
+    `interrupted`, a camera paused after it, so that there is no next observation in time.
     `terminated` means success only; the time limit is `truncated`.
+
+    Attributes:
+      refused_actions: so many were not finite.
+      pauses: so often the arm held because a camera had no picture of now.
     """
 
     metadata = {"render_modes": []}
@@ -39,18 +47,22 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         robot: RobotClient,
         task: TaskConfig,
         scale: ObservationScale | None = None,
+        cameras: CamerasConfig | None = None,
     ) -> None:
         self.robot = robot
         self.task = task
         self.refused_actions = 0
+        self.pauses = 0
         self.episode_seed = 0
         self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
         self._workspace = Workspace.of(task)
+        self._cameras = cameras or CamerasConfig()
+        self._images: dict[str, np.ndarray] = {}
+        self._frame = task.target
         self._state: ArmState | None = None
         self._steps = 0
-        box = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
-        self.observation_space = gymnasium.spaces.Dict(dict.fromkeys(KEYS, box))
+        self.observation_space = _space(self._cameras)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
     @property
@@ -63,7 +75,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Draws a start pose and brings the arm there; RobotError if it cannot.
+        """Draws a start pose and brings the arm there; RobotError if it cannot, or cannot see.
 
         The same `seed` gives the same start and the same scene; None goes on with the sequence.
         """
@@ -72,6 +84,9 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         start = self.task.draw_start(self.np_random)
         self._steps = 0
         self._move(lambda: self.robot.reset(start, self.episode_seed))
+        self._look()
+        relative = self._cameras.names and self.task.frame == "start"
+        self._frame = self.state.tcp_pose if relative else self.task.target
         return self._observe(), {}
 
     def step(
@@ -82,8 +97,12 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         An action that is not finite is not sent: the arm holds its pose for the period, the step
         is counted in `refused_actions`, and there is nothing to store (`executed_action` None).
 
+        When a camera pauses, the arm holds until it is back: the step has no observation that
+        follows it in time, so it is not to be stored, and it solves nothing (`interrupted`).
+
         Raises:
-          RobotError: state stale or arm broken; the arm holds and the episode is over.
+          RobotError: state stale, arm broken or a camera gone for good; the arm holds and the
+            episode is over.
         """
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
@@ -98,13 +117,15 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         else:
             self._refuse(action)
         self._steps += 1
-        success = self.task.is_solved(self.state.tcp_pose)
+        interrupted = not self._look()
+        success = not interrupted and self.task.is_solved(self.state.tcp_pose, self.robot.fixture())
         truncated = not success and self._steps >= self.task.episode_steps
         info = {
             "executed_action": executed,
             "source": source,
             "success": success,
             "refused": executed is None,
+            "interrupted": interrupted,
         }
         return self._observe(), float(success), success, truncated, info
 
@@ -148,5 +169,57 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             raise
         self._state = state
 
+    def _look(self) -> bool:
+        """Takes over pictures that belong to the state; false: the arm had to hold for them."""
+        if not self._cameras.names:
+            return True
+        try:
+            self._images = self._see()
+            return True
+        except StaleImage as error:
+            self._hold_until_seen(error)
+            return False
+
+    def _hold_until_seen(self, error: StaleImage) -> None:
+        """Keeps the pose until every camera is back; StaleImage if its patience runs out."""
+        self.pauses += 1
+        logger.warning("%s: the arm holds", error)
+        held = ArmTarget(self._workspace.clip(self.state.tcp_pose))
+        for _ in range(math.ceil(self._cameras.limits.patience / self.task.control_period)):
+            self._move(lambda: self.robot.step(held))
+            try:
+                self._images = self._see()
+                logger.warning("camera %s is back", error.camera)
+                return
+            except StaleImage as again:
+                error = again
+        self._state = None
+        self.robot.hold()
+        raise error
+
+    def _see(self) -> dict[str, np.ndarray]:
+        """The pictures of the observation; StaleImage, and UnusableImage with the arm holding."""
+        frames, stamp_ns = self.robot.images(), self.state.stamp_ns
+        check_frames(frames, self._cameras.names, stamp_ns, self._cameras.limits.max_skew)
+        try:
+            return look(frames, self._cameras)
+        except RobotError:
+            self._state = None
+            self.robot.hold()
+            raise
+
     def _observe(self) -> dict[str, np.ndarray]:
-        return observe(self.state, self.task.target, self._observation_scale)
+        observation = observe(self.state, self._frame, self._observation_scale)
+        if self._cameras.names:
+            del observation[FINE]
+        return observation | self._images
+
+
+def _space(cameras: CamerasConfig) -> gymnasium.spaces.Dict:
+    """Of the observations; see `observation`."""
+    vector = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
+    picture = gymnasium.spaces.Box(0, 255, (cameras.image_size, cameras.image_size, 3), np.uint8)
+    vectors = [key for key in KEYS if not (cameras.names and key == FINE)]
+    return gymnasium.spaces.Dict(
+        {**dict.fromkeys(vectors, vector), **dict.fromkeys(cameras.keys, picture)}
+    )

@@ -7,11 +7,17 @@
 | state/tcp_twist | 6 | tool velocity | 0.1 m/s, 0.5 rad/s |
 | state/wrench | 6 | filtered external force and torque on the tool | tanh of 10 N, 0.5 N m |
 | state/target_offset | 6 | filtered target of the law minus measured pose | 0.005 m, 0.05 rad |
+| image/<camera> | S, S, 3 | what a camera sees, RGB, cropped and made small | uint8, 0 .. 255 |
 
-Everything is in the fixture's frame; translation first, then rotation.
+`state/*` is float32, translation first, then rotation, all of it in one frame:
 
-All float32. Without cameras the pose is given in the fixture's frame: relative to a random start
-it would say nothing about the socket.
+- without cameras the fixture's: relative to a random start the pose would say nothing about the
+  socket. There are no `image/*` then.
+- with cameras by the task's `frame`: `start`, the tool's pose as the episode began, so that what
+  was learned does not depend on where the robot stands; or `fixture`, where the socket should be.
+  There is no `state/tcp_fine` then: where the socket really is only the pictures tell.
+
+Vectors change frames by blockdiag(R, R): the frame does not move, so turning it is all (D1).
 """
 
 from __future__ import annotations
@@ -47,34 +53,37 @@ KEYS = (
     "state/tcp_twist",
     "state/wrench",
 )
+"""Of `state/*` without cameras."""
+
+FINE = "state/tcp_fine"
+"""Not there with cameras."""
 
 
-def observe(state: ArmState, fixture: Pose, scale: ObservationScale) -> dict[str, np.ndarray]:
-    """Observation of a state; `fixture` is T_base_fixture. float32 [6] per key."""
-    to_fixture = fixture.inverse()
-    tool = to_fixture @ state.tcp_pose
+def observe(state: ArmState, frame: Pose, scale: ObservationScale) -> dict[str, np.ndarray]:
+    """All `state/*` of a state; `frame` is T_base_frame. float32 [6] per key."""
+    to_frame = frame.inverse()
+    tool = to_frame @ state.tcp_pose
     pose = np.concatenate((tool.position, tool.rotation_vector))
     values = {
-        "state/target_offset": _offset(to_fixture @ state.commanded_pose, tool)
+        "state/target_offset": _offset(to_frame @ state.commanded_pose, tool)
         / _six(scale.offset, scale.offset_rotation),
-        "state/tcp_fine": np.tanh(pose / _six(scale.fine_position, scale.fine_rotation)),
+        FINE: np.tanh(pose / _six(scale.fine_position, scale.fine_rotation)),
         "state/tcp_pose": pose / _six(scale.position, scale.rotation),
-        "state/tcp_twist": _turned(to_fixture, state.tcp_twist)
+        "state/tcp_twist": _turned(to_frame, state.tcp_twist)
         / _six(scale.velocity, scale.angular_velocity),
-        "state/wrench": np.tanh(
-            _turned(to_fixture, state.wrench) / _six(scale.force, scale.torque)
-        ),
+        "state/wrench": np.tanh(_turned(to_frame, state.wrench) / _six(scale.force, scale.torque)),
     }
     return {key: value.astype(np.float32) for key, value in values.items()}
 
 
 def _offset(commanded: Pose, tool: Pose) -> Array:
-    """From the tool to the commanded pose, translation and rotation vector, fixture frame."""
+    """From the tool to the commanded pose, translation and rotation vector, in their frame."""
     turn = tool.rotate((tool.inverse() @ commanded).rotation_vector)
     return np.concatenate((commanded.position - tool.position, turn))
 
 
 def _turned(transform: Pose, twist: Array) -> Array:
+    """Two vectors that only turn: blockdiag(R, R), no adjoint (D1)."""
     return np.concatenate((transform.rotate(twist[:3]), transform.rotate(twist[3:])))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from serl_actor.intervention import Intervention
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
+
+if TYPE_CHECKING:
+    from serl_actor.frames import Frame
 
 
 class RobotError(RuntimeError):
@@ -49,6 +53,18 @@ class RobotClient(Protocol):
 
     def step(self, target: ArmTarget) -> ArmState:
         """Sends a target and returns the state one control period later."""
+        ...
+
+    def images(self) -> Mapping[str, Frame]:
+        """The pictures that belong to the state returned last, by camera; empty without cameras.
+
+        Raises:
+          StaleImage: a camera has none of now; it may again after a while of holding.
+        """
+        ...
+
+    def fixture(self) -> Pose | None:
+        """Where the fixture of the episode really is, T_base_fixture; None: nobody knows."""
         ...
 
     def hold(self) -> None:

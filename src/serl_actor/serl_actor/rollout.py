@@ -36,6 +36,11 @@ class Choice:
 class Driver(Protocol):
     """Who chooses actions."""
 
+    def begin(self) -> None:
+        """What was seen before does not lead to what comes: an episode begins, or goes on after a
+        gap in its record."""
+        ...
+
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The choice for one step. RobotError if there is none in time: the episode is aborted."""
         ...
@@ -53,6 +58,7 @@ class Episode:
       seconds: of robot time.
       aborted: why it was broken off; empty if it was not.
       refused: steps whose action was not finite: the arm held, nothing was stored.
+      interrupted: steps after which a camera paused: the arm held, nothing was stored.
       waiting_for: if aborted, what must happen before it is worth trying again.
     """
 
@@ -63,6 +69,7 @@ class Episode:
     seconds: float
     aborted: str = ""
     refused: int = 0
+    interrupted: int = 0
     waiting_for: str = ""
 
 
@@ -84,6 +91,7 @@ def run_episode(
     """
     observation, _ = environment.reset(seed=seed)
     recorder.begin(hold)
+    driver.begin()
     run = _Run(environment, driver, recorder, observation)
     aborted, waiting_for = "", ""
     try:
@@ -109,7 +117,7 @@ class _Run:
         self._environment, self._driver, self._recorder = environment, driver, recorder
         self._observation = first
         self._start_ns = self._stamp_ns = environment.state.stamp_ns
-        self._steps, self._intervened, self._refused = 0, 0, 0
+        self._steps, self._intervened, self._refused, self._interrupted = 0, 0, 0, 0
         self._total_reward = 0.0
         self._success = False
         self.ended = False
@@ -120,9 +128,11 @@ class _Run:
         following, reward, terminated, truncated, info = self._environment.step(
             choice.action, choice.intervention
         )
-        if info["refused"]:
-            self._refused += 1
+        self._refused += info["refused"]
+        self._interrupted += info["interrupted"]
+        if info["refused"] or info["interrupted"]:
             self._recorder.cut(self._observation, self._stamp_ns)
+            self._driver.begin()
         else:
             self._record(choice, reward, terminated, truncated, info)
         # Only now: if the record is not taken, the last one must show what it would have shown.
@@ -162,6 +172,7 @@ class _Run:
             1e-9 * (self._stamp_ns - self._start_ns),
             aborted,
             self._refused,
+            self._interrupted,
             waiting_for,
         )
 

@@ -11,6 +11,8 @@ from serl_controllers.geometry import Pose
 
 Six = tuple[float, float, float, float, float, float]
 
+FRAMES = ("start", "fixture")
+
 
 @dataclass(frozen=True)
 class TaskConfig:
@@ -32,6 +34,8 @@ class TaskConfig:
       rotation_scale: of an action of 1 [rad].
       episode_steps: time limit.
       control_period: [s].
+      frame: of the observed pose with cameras: `start`, the tool's pose as the episode began, or
+        `fixture`, the target; without cameras it is always the latter.
     """
 
     target_position: tuple[float, float, float] = (0.5669, 0.0021, 0.0536)
@@ -46,6 +50,7 @@ class TaskConfig:
     rotation_scale: float = 0.06
     episode_steps: int = 100
     control_period: float = 0.1
+    frame: str = "start"
 
     def __post_init__(self) -> None:
         for name in ("translation_scale", "rotation_scale", "control_period", "episode_steps"):
@@ -54,6 +59,8 @@ class TaskConfig:
         for low, high in zip(self.box_lower, self.box_upper, strict=True):
             if not low <= 0.0 <= high:
                 raise ValueError(f"box {self.box_lower} .. {self.box_upper} must hold the target")
+        if self.frame not in FRAMES:
+            raise ValueError(f"frame is '{self.frame}', expected {' or '.join(FRAMES)}")
         if min(self.threshold) <= 0.0:
             raise ValueError(f"threshold is {self.threshold}, expected more than 0")
 
@@ -71,8 +78,11 @@ class TaskConfig:
         )
         return lifted @ Pose.from_rotation_vector((x, y, 0.0), (0.0, 0.0, yaw))
 
-    def is_solved(self, tcp_pose: Pose) -> bool:
-        """Whether the tool is at the target, in SO(3): no Euler angles are compared (D15)."""
-        error = self.target.inverse() @ tcp_pose
+    def is_solved(self, tcp_pose: Pose, fixture: Pose | None = None) -> bool:
+        """Whether the tool is at the target, in SO(3): no Euler angles are compared (D15).
+
+        `fixture`: where it really is, T_base_fixture; None: where it should be.
+        """
+        error = (fixture or self.target).inverse() @ tcp_pose
         distance = np.abs(np.concatenate((error.position, error.rotation_vector)))
         return bool(np.all(distance < np.array(self.threshold)))

@@ -10,6 +10,7 @@ import pytest
 
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
+from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.job import Cancelled, Phase
 from serl_actor.job_memory import JobMemory
@@ -53,14 +54,17 @@ def make_state(pose: Pose, stamp_ns: int = 0, command_seq: int = 0, **fields: ob
 class FakeArm:
     """RobotClient of an arm without inertia.
 
-    `errors` and `modes` say, by number of the step since construction, what goes wrong there;
-    `reset_errors` are raised one per reset.
+    `camera` makes the pictures of a state, `socket` is where the fixture is. `errors` and `modes`
+    say, by number of the step since construction, what goes wrong there; `reset_errors` are raised
+    one per reset.
     """
 
     errors: dict[int, RobotError] = field(default_factory=dict)
     modes: dict[int, ArmMode] = field(default_factory=dict)
     reset_errors: list[RobotError] = field(default_factory=list)
     operator: object = None
+    camera: object = None
+    socket: Pose | None = None
     targets: list[ArmTarget] = field(default_factory=list)
     starts: list[tuple[Pose, int]] = field(default_factory=list)
     holds: int = 0
@@ -87,6 +91,12 @@ class FakeArm:
             mode=self.modes.get(step, ArmMode.IMPEDANCE),
         )
         return self.state
+
+    def images(self) -> dict[str, Frame]:
+        return {} if self.camera is None else self.camera(self.state)
+
+    def fixture(self) -> Pose | None:
+        return self.socket
 
     def hold(self) -> None:
         self.holds += 1

@@ -30,6 +30,8 @@ class Script:
     source: Source = Source.POLICY
     intervention: Intervention | None = None
 
+    def begin(self) -> None: ...
+
     def choose(self, observation, state: ArmState) -> Choice:
         action = self.actions.pop(0) if self.actions else STILL
         if action is None:
@@ -42,6 +44,8 @@ class Guide:
 
     def __init__(self, task, source: Source = Source.POLICY) -> None:
         self._task, self._source = task, source
+
+    def begin(self) -> None: ...
 
     def choose(self, observation, state: ArmState) -> Choice:
         return Choice(action_to_target(self._task, state.tcp_pose), self._source, 3)

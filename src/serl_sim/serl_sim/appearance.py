@@ -8,7 +8,7 @@ import numpy as np
 _STREAM = 4
 """Keeps these draws apart from what others draw with the same seed."""
 
-LIGHT_SCALE = (0.7, 1.3)
+LIGHT_SCALE = (0.65, 1.1)
 """Of the strength of each light, against that of the scene."""
 
 TILT = 0.5
@@ -38,10 +38,18 @@ class Appearance:
         )
 
     def draw(self, seed: int) -> None:
-        """Sets the model's light and colours; the same seed gives the same ones."""
+        """Sets light and colours of the model; the same seed gives the same ones."""
         rng = np.random.default_rng((seed, _STREAM))
         self._draw_light(rng)
         self._draw_colours(rng)
+
+    def restore(self) -> None:
+        """Light and colours as they were."""
+        self._model.vis.headlight.ambient[:] = self._ambient
+        self._model.vis.headlight.diffuse[:] = self._headlight
+        self._model.light_diffuse[:] = self._diffuse
+        self._model.light_dir[:] = self._direction
+        self._model.geom_rgba[:] = self._rgba
 
     def _draw_light(self, rng: np.random.Generator) -> None:
         headlight, light = rng.uniform(*LIGHT_SCALE, 2)

@@ -7,7 +7,7 @@ import numpy as np
 
 from serl_sim.appearance import Appearance
 from serl_sim.config import CamerasConfig, SceneError
-from serl_sim.renderer import Renderer
+from serl_sim.renderer import COARSE, Renderer
 
 
 class CameraRig:
@@ -28,7 +28,7 @@ class CameraRig:
             raise SceneError("cameras.names is empty, expected the names of cameras of the scene")
         self._config = config
         size = (config.width, config.height)
-        self._renderer = Renderer(model, dict.fromkeys(config.names, size))
+        self._renderer = Renderer(model, dict.fromkeys(config.names, size), facets=COARSE)
         self._appearance = Appearance(model)
         self._model = model
         self._view = mujoco.MjData(model)
@@ -38,10 +38,12 @@ class CameraRig:
         """What draws."""
         return self._renderer.backend
 
-    def begin(self, seed: int) -> None:
-        """Light and colours of an episode: the same seed, the same ones."""
-        if self._config.randomise:
+    def begin(self, seed: int, randomise: bool = True) -> None:
+        """Light and colours of an episode: the same seed, the same ones; or those of the scene."""
+        if self._config.randomise and randomise:
             self._appearance.draw(seed)
+        else:
+            self._appearance.restore()
 
     def render(self, data: mujoco.MjData) -> dict[str, np.ndarray]:
         """What each camera sees of `data`: RGB, uint8 [H, W, 3], first row on top.
@@ -57,3 +59,15 @@ class CameraRig:
     def close(self) -> None:
         """Frees the renderer."""
         self._renderer.close()
+
+
+def intrinsics(model: mujoco.MjModel, camera: str, width: int, height: int) -> np.ndarray:
+    """Camera matrix K [3, 3] of an image of this size: focal lengths and principal point [pixels].
+
+    The pixel at column u and row v has its middle at (u, v): the image's is at half the size less
+    half a pixel. An optical frame looks along z, with x to the right and y down.
+    """
+    focal = 0.5 * height / np.tan(0.5 * np.radians(model.cam(camera).fovy[0]))
+    return np.array(
+        ((focal, 0.0, 0.5 * (width - 1)), (0.0, focal, 0.5 * (height - 1)), (0.0, 0.0, 1.0))
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 
 from serl_controllers.geometry import Pose
 
-
 LARGEST_MOVE = 0.05
 """Of the fixture: farther off it would leave the table [m]."""
 

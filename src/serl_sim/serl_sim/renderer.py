@@ -15,6 +15,10 @@ from serl_sim.gl_backend import GLError, use_backend
 Size = tuple[int, int]
 """Width and height of a picture [pixels]."""
 
+FINE, COARSE = (4, 28, 16), (1, 12, 6)
+"""Facets of a box's face along each side, around a round shape, and along it: MuJoCo's own for
+pictures that people look at, and those that take half the time."""
+
 MAX_GEOMS = 1000
 LARGEST = 4096
 """Side of a picture at most [pixels]."""
@@ -26,13 +30,20 @@ class Renderer:
     Nothing casts shadows: without a graphics card those cost more than all the rest.
     """
 
-    def __init__(self, model: mujoco.MjModel, views: Mapping[str, Size], samples: int = 0) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        views: Mapping[str, Size],
+        samples: int = 0,
+        facets: tuple[int, int, int] = FINE,
+    ) -> None:
         """Opens the context.
 
         Args:
           model: the scene.
           views: size by the name of the camera.
           samples: per pixel, to smooth edges; 0 is fastest.
+          facets: FINE or COARSE.
 
         Raises:
           GLError: nothing here can draw; says what to install.
@@ -54,7 +65,7 @@ class Renderer:
         self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
         width, height = (max(size[i] for size in views.values()) for i in (0, 1))
         self._window = _open_window(self.backend, width, height)
-        self._context = _make_context(model, width, height, samples)
+        self._context = _make_context(model, (width, height), samples, facets)
 
     def render(self, data: mujoco.MjData, camera: str) -> np.ndarray:
         """What `camera` sees of `data`: RGB, uint8 [H, W, 3], first row on top.
@@ -98,13 +109,27 @@ def _open_window(backend: str, width: int, height: int) -> Any:
 
 
 def _make_context(
-    model: mujoco.MjModel, width: int, height: int, samples: int
+    model: mujoco.MjModel, size: Size, samples: int, facets: tuple[int, int, int]
 ) -> mujoco.MjrContext:
     """A context that draws into memory of this size; the model stays as it is."""
-    quality, frame = model.vis.quality, model.vis.global_
-    before = (quality.offsamples, frame.offwidth, frame.offheight)
-    quality.offsamples, frame.offwidth, frame.offheight = samples, width, height
+    before = _draw_with(model, size, samples, facets)
     context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-    quality.offsamples, frame.offwidth, frame.offheight = before
+    _draw_with(model, *before)
     mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
     return context
+
+
+def _draw_with(
+    model: mujoco.MjModel, size: Size, samples: int, facets: tuple[int, int, int]
+) -> tuple[Size, int, tuple[int, int, int]]:
+    """Sets what a context takes from the model; returns what was set before."""
+    quality, frame = model.vis.quality, model.vis.global_
+    before = (
+        (frame.offwidth, frame.offheight),
+        quality.offsamples,
+        (quality.numquads, quality.numslices, quality.numstacks),
+    )
+    frame.offwidth, frame.offheight = size
+    quality.offsamples = samples
+    quality.numquads, quality.numslices, quality.numstacks = facets
+    return before

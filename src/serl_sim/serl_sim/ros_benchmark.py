@@ -19,7 +19,7 @@ from serl_controllers.ros_qos import COMMAND, STATE
 from serl_interfaces.msg import ArmCommand, RobotState
 from serl_interfaces.srv import ResetScene
 from serl_sim.benchmark import EPISODE_STEPS, REFERENCE
-from serl_sim.sim_node import SimNodeConfig
+from serl_sim.ros_sim_config import SimNodeConfig
 
 DEADLINE = 30.0
 """Longest wait for the sim node [s]."""

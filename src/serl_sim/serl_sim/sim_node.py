@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from serl_controllers.arm import ArmState
+from serl_controllers.geometry import Pose
 from serl_controllers.ros_arm import (
     FrameError,
     pose_from_msg,
@@ -28,12 +29,13 @@ from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import ArmCommand, Metrics, RobotState
 from serl_interfaces.srv import ResetScene
 from serl_sim.command_intake import CommandIntake, Verdict, rivals
-from serl_sim.compliance import Compliance
-from serl_sim.config import FilmConfig, SceneConfig, SceneError
+from serl_sim.config import SceneError
 from serl_sim.ros_joints import SimulatedJoints
+from serl_sim.ros_sim_config import SimNodeConfig
 from serl_sim.simulation import Simulation
 
 if TYPE_CHECKING:
+    from serl_sim.ros_cameras import RosCameras
     from serl_sim.ros_film import RosFilm
 
 METRICS_PERIOD = 5.0
@@ -43,36 +45,6 @@ WATCH_PERIOD = 0.5
 """Between two looks at who is there [s]."""
 
 
-@dataclass(frozen=True)
-class SimNodeConfig:
-    """Parameters of the node.
-
-    Attributes:
-      frame_id: the arm's base frame; commands in another are refused.
-      control_period: simulated time per command in lockstep [s].
-      realtime: paced by the clock instead of by commands; a command older than the compliance's
-        command_timeout then holds the arm.
-      state_rate: of arm/state in real time [Hz].
-      joint_velocity_limit: a joint reset may not be faster; that of an FR3's slowest joint [rad/s].
-      video: films of all episodes.
-    """
-
-    frame_id: str = "fr3_link0"
-    control_period: float = 0.1
-    realtime: bool = False
-    state_rate: float = 100.0
-    joint_velocity_limit: float = 2.62
-    scene: SceneConfig = field(default_factory=SceneConfig)
-    compliance: Compliance = field(default_factory=Compliance)
-    video: FilmConfig = field(default_factory=FilmConfig)
-
-    def __post_init__(self) -> None:
-        if not 1.0 <= self.state_rate <= 1.0 / self.scene.physics_period:
-            raise ValueError(
-                f"state_rate is {self.state_rate} Hz, expected 1 .. {1 / self.scene.physics_period}"
-            )
-
-
 class SimNode(Node):
     """Simulation behind arm/command, arm/state, reset_scene and arm/recover."""
 
@@ -80,8 +52,8 @@ class SimNode(Node):
         """`kwargs` go to rclpy's Node.
 
         Raises:
-          ParameterError, SceneError, GLError, OSError: a parameter is wrong, or films are asked
-            for and cannot be made; says why.
+          ParameterError, SceneError, GLError, OSError: a parameter is wrong, or cameras or films
+            are asked for and nothing draws them; says why.
         """
         super().__init__("sim", **kwargs)
         self._config = declare_from(self, SimNodeConfig)
@@ -99,15 +71,26 @@ class SimNode(Node):
         self._last_command = -1e9
         self._rivals = ""
         self._alarm = ""
+        self._drawn = (0, False)  # seed of the episode's looks, and whether they are random
+        self._cameras = self._open_cameras()
         self._make_interface()
         self._film = self._open_film()
         self._watch()
 
     def destroy_node(self) -> None:
-        """Finishes the last film as well."""
+        """Finishes the last film, and frees what draws."""
+        if self._cameras is not None:
+            self._cameras.close()
         if self._film is not None:
             self._film.close()
         super().destroy_node()
+
+    def _open_cameras(self) -> RosCameras | None:
+        if not self._config.cameras.names:
+            return None
+        from serl_sim.ros_cameras import RosCameras  # loads OpenGL: only if asked for
+
+        return RosCameras(self, self._simulation, self._config.cameras)
 
     def _open_film(self) -> RosFilm | None:
         if not self._config.video.directory:
@@ -118,6 +101,7 @@ class SimNode(Node):
 
     def _make_interface(self) -> None:
         self._state_publisher = self.create_publisher(RobotState, "arm/state", STATE)
+        self._fixture_publisher = self.create_publisher(PoseStamped, "scene/fixture", STATE)
         self._connector_publisher = self.create_publisher(PoseStamped, "sim/connector_pose", STATE)
         self._metrics_publisher = self.create_publisher(Metrics, "metrics", METRICS)
         self._status = StatusPublisher(self)
@@ -138,6 +122,9 @@ class SimNode(Node):
         if self._config.realtime:
             self._next_tick = time.monotonic()
             self.create_timer(1.0 / self._config.state_rate, self._on_tick, clock=steady)
+            if self._cameras is not None:
+                period = 1.0 / self._config.cameras.fps
+                self.create_timer(period, self._cameras.publish, clock=steady)
 
     def _on_command(self, message: ArmCommand) -> None:
         """Carries out a new command, and answers every one with the state."""
@@ -195,29 +182,49 @@ class SimNode(Node):
         self._publish_state(self._advance(round(steps * period / tick_period)))
 
     def _publish_state(self, state: ArmState) -> RobotState:
+        """The state comes last: who has it has what belongs to it, or has lost it."""
+        if self._cameras is not None and not self._config.realtime:
+            self._cameras.publish()
+        self._publish_pose(self._fixture_publisher, state, self._simulation.fixture)
         message = state_to_msg(state, self._config.frame_id)
         self._state_publisher.publish(message)
         self._joints.publish(state)
         if self._connector_publisher.get_subscription_count():
-            header = Header(stamp=time_from_ns(state.stamp_ns), frame_id=self._config.frame_id)
-            pose = pose_to_msg(self._simulation.connector_pose())
-            self._connector_publisher.publish(PoseStamped(header=header, pose=pose))
+            pose = self._simulation.connector_pose()
+            self._publish_pose(self._connector_publisher, state, pose)
         return message
+
+    def _publish_pose(self, publisher: Publisher, state: ArmState, pose: Pose) -> None:
+        header = Header(stamp=time_from_ns(state.stamp_ns), frame_id=self._config.frame_id)
+        publisher.publish(PoseStamped(header=header, pose=pose_to_msg(pose)))
 
     def _on_reset(
         self, request: ResetScene.Request, response: ResetScene.Response
     ) -> ResetScene.Response:
         start = pose_from_msg(request.start) if request.has_start else None
         try:
-            self._simulation.reset(int(request.seed), start, bool(request.randomise))
+            self._reset(int(request.seed), start, bool(request.randomise))
             self._episodes += 1
             response.success = True
         except SceneError as error:
             response.success = False
             response.message = str(error)
             self.get_logger().warning(f"reset refused: {error}")
+        response.fixture = pose_to_msg(self._simulation.fixture)
         response.state = self._publish_state(self._simulation.state())
         return response
+
+    def _reset(self, seed: int, start: Pose | None, randomise: bool) -> None:
+        """Raises SceneError: nothing has changed then."""
+        if self._cameras is not None:
+            self._cameras.begin(seed, randomise)
+        try:
+            self._simulation.reset(seed, start, randomise)
+        except SceneError:
+            if self._cameras is not None:
+                self._cameras.begin(*self._drawn)
+            raise
+        self._drawn = (seed, randomise)
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._simulation.recover()

@@ -17,6 +17,12 @@ PLUG_GEOM = "plug"
 FINGER_TIP = 0.1122
 """Distance of the finger tips from the hand's origin, along its z [m]."""
 
+WRIST_EYE = (0.06, 0.0, 0.05)
+"""Where the wrist camera is, in the hand's frame [m]."""
+
+WRIST_FOVY = 64.0
+"""Its angle of view [deg]."""
+
 _FINGER_TOP = 0.06
 
 _PLUG_RGBA = (0.95, 0.62, 0.12, 1.0)
@@ -36,9 +42,9 @@ def replace_hand(spec: mujoco.MjSpec, config: SceneConfig) -> None:
         add_visual_box(hand, middle, (0.009, 0.004, 0.5 * length), DARK_RGBA)
     hand.add_site(name=TCP_SITE, pos=[0, 0, tip], size=[0.001, 0, 0], group=4)
     _add_plug(hand.add_body(name=PLUG_BODY, pos=[0, 0, tip]), config)
-    # Looks at the plug's tip from beside the hand.
+    # From beside the hand: the tip in the upper half of the picture, what it goes into below.
     hand.add_camera(
-        name="wrist", pos=[0.07, 0, 0.03], xyaxes=[0, -1, 0, *_up(0.07, tip - 0.03)], fovy=60
+        name="wrist", pos=WRIST_EYE, xyaxes=[0, -1, 0, *_wrist_up(tip)], fovy=WRIST_FOVY
     )
 
 
@@ -76,7 +82,8 @@ def _add_plug(plug: mujoco.MjsBody, config: SceneConfig) -> None:
     )
 
 
-def _up(forward: float, down: float) -> tuple[float, float, float]:
-    """Image's up axis of a camera `forward` in x of what it looks at, `down` in z beneath it."""
+def _wrist_up(tip: float) -> tuple[float, float, float]:
+    """Up in the wrist camera's picture, in the hand's frame, with the plug's tip at z = `tip`."""
+    forward, down = WRIST_EYE[0] - 0.005, tip + 0.023 - WRIST_EYE[2]
     length = math.hypot(forward, down)
     return (-down / length, 0.0, -forward / length)

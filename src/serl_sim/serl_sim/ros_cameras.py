@@ -1,0 +1,86 @@
+"""The simulated cameras on the topics of realsense2_camera."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
+
+from serl_controllers.ros_arm import time_from_ns
+from serl_sim.camera_rig import CameraRig, intrinsics
+from serl_sim.config import CamerasConfig
+from serl_sim.simulation import Simulation
+
+
+class RosCameras:
+    """Publishes what the cameras see of a simulation, in the thread that makes it.
+
+    The same stamp has the same images: who missed them and asks again gets them again.
+    """
+
+    def __init__(self, node: Node, simulation: Simulation, config: CamerasConfig) -> None:
+        """Raises GLError, ValueError: as CameraRig."""
+        self._simulation = simulation
+        self._rig = CameraRig(simulation.model, config)
+        self._seen: tuple[int, dict[str, np.ndarray]] | None = None  # stamp and images
+        self._cameras = {
+            name: _Camera(
+                node, name, intrinsics(simulation.model, name, config.width, config.height)
+            )
+            for name in config.names
+        }
+        node.get_logger().info(f"{self._rig.backend} draws for cameras {', '.join(config.names)}")
+
+    def begin(self, seed: int, randomise: bool) -> None:
+        """Light and colours of an episode."""
+        self._rig.begin(seed, randomise)
+
+    def publish(self) -> None:
+        """Images of now, if anyone listens."""
+        if not any(camera.is_heard for camera in self._cameras.values()):
+            return
+        stamp_ns = self._simulation.state().stamp_ns
+        if self._seen is None or self._seen[0] != stamp_ns:
+            self._seen = (stamp_ns, self._rig.render(self._simulation.data))
+        for name, pixels in self._seen[1].items():
+            self._cameras[name].publish(stamp_ns, pixels)
+
+    def close(self) -> None:
+        """Frees the renderer."""
+        self._rig.close()
+
+
+class _Camera:
+    """One camera's topics."""
+
+    def __init__(self, node: Node, name: str, matrix: np.ndarray) -> None:
+        self._frame_id = f"camera_{name}_color_optical_frame"
+        self._matrix = matrix
+        topic = f"camera/{name}/color"
+        self._images = node.create_publisher(Image, f"{topic}/image_raw", qos_profile_sensor_data)
+        self._infos = node.create_publisher(
+            CameraInfo, f"{topic}/camera_info", qos_profile_sensor_data
+        )
+
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._images.get_subscription_count() or self._infos.get_subscription_count())
+
+    def publish(self, stamp_ns: int, pixels: np.ndarray) -> None:
+        """RGB, uint8 [H, W, 3]; without distortion."""
+        header = Header(stamp=time_from_ns(stamp_ns), frame_id=self._frame_id)
+        height, width, _ = pixels.shape
+        image = Image(header=header, height=height, width=width, encoding="rgb8", step=3 * width)
+        image.data.frombytes(pixels.tobytes())
+        self._infos.publish(self._info(header, height, width))
+        self._images.publish(image)
+
+    def _info(self, header: Header, height: int, width: int) -> CameraInfo:
+        info = CameraInfo(header=header, height=height, width=width, distortion_model="plumb_bob")
+        info.d = [0.0] * 5
+        info.k = self._matrix.reshape(-1)
+        info.r = np.eye(3).reshape(-1)
+        info.p = np.column_stack((self._matrix, np.zeros(3))).reshape(-1)
+        return info

@@ -22,6 +22,7 @@ from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import ACTION_DIM, InProcessCrew
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.task import OBSERVATIONS
 from serl_learner.bc import BCConfig, clone
 from serl_learner.types import Observation, Source
 
@@ -34,6 +35,9 @@ class BlindDriver:
 
     def __init__(self, act: Callable[[], np.ndarray]) -> None:
         self._act = act
+
+    def begin(self) -> None:
+        """Nothing to forget."""
 
     def choose(self, observation: Observation, state: Any) -> Choice:
         """The next action."""
@@ -81,12 +85,15 @@ def main() -> None:
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--task", default="pcb", help="name or YAML file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--observation", choices=OBSERVATIONS, help="without: the task's")
     parser.add_argument("--episodes", type=int, default=50)
     parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
-    arguments = graph.Arguments(seed=given.seed, episodes=given.episodes)
+    arguments = graph.Arguments(
+        seed=given.seed, episodes=given.episodes, observation=given.observation
+    )
     setup = load_setup(given.task, arguments, overrides)
     crew = InProcessCrew(setup)
     measured = run_bc(crew, setup) if given.kind == "bc" else run_driver(given.kind, crew, setup)

@@ -132,6 +132,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a group of keys, got {value!r}")
         return build(hint, value, where)
+    if origin is Mapping:
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where}: expected a group of keys, got {value!r}")
+        return {k: _convert(typing.get_args(hint)[1], v, f"{where}.{k}") for k, v in value.items()}
     if hint is tuple or origin is tuple:
         return _convert_tuple(typing.get_args(hint), value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):

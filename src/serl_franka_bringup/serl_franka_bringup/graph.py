@@ -19,7 +19,7 @@ from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import apply_arguments, project, share_agent
 from serl_franka_bringup.robots import Kind
 from serl_franka_bringup.supervisor import Respawn
-from serl_franka_bringup.task import TaskFile
+from serl_franka_bringup.task import OBSERVATIONS, TaskFile
 
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 JOB_NODE = "actor"  # its status tells how the job goes
@@ -91,6 +91,11 @@ class Arguments:
         "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
     )
     job: str = _argument("train", "train or evaluate")
+    observation: str | None = _argument(
+        None,
+        "image: learn from the cameras and the arm's state, state: from the latter alone; without: "
+        "the task's",
+    )
     reward: str = _argument("sparse", "which reward is learned from")
     demos: int | None = _argument(
         None, "demonstrations to record when there are none; without: the task's"
@@ -117,6 +122,9 @@ class Arguments:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} '{getattr(self, name)}' is not {' or '.join(allowed)}")
+        if self.observation is not None and self.observation not in OBSERVATIONS:
+            allowed = " or ".join(OBSERVATIONS)
+            raise ValueError(f"observation '{self.observation}' is not {allowed}")
         for name in ("seed", "demos", "max_steps", "episodes", "minutes", "until"):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -206,9 +214,11 @@ def make_graph(
         task file's overrides, and these over its `task` block.
       cores: of this machine; None: those this process may use.
     """
+    task = task.observing(arguments.observation)
     parameters = project(task.task, arguments)
     parameters |= robots.driver_parameters(task, arguments)
-    for layer in (task.overrides, apply_arguments(arguments), overrides or {}):
+    parameters["actor"].update(robots.camera_views(task, arguments))
+    for layer in (*task.layers, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
     share_agent(parameters)

@@ -20,6 +20,7 @@ from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import InProcessCrew, Report
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.task import OBSERVATIONS
 
 
 def train(setup: Setup, report: Report = lambda _: None, **options: Any) -> dict[str, Any]:
@@ -42,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="pcb", help="name or YAML file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--observation", choices=OBSERVATIONS, help="without: the task's")
     parser.add_argument("--demos", type=int, help="successful demonstrations")
     parser.add_argument("--max-steps", type=int, help="online environment steps")
     parser.add_argument("--until", type=float, help="stop at this success of the last 20")
@@ -53,7 +55,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
-    names = ("seed", "demos", "max_steps", "until", "episodes")
+    names = ("seed", "demos", "max_steps", "until", "episodes", "observation")
     arguments = graph.Arguments(**{name: getattr(given, name) for name in names})
     result = train(
         load_setup(given.task, arguments, overrides, given.films),

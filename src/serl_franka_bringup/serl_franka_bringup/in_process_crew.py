@@ -12,6 +12,7 @@ import numpy as np
 from serl_actor.drivers import EvaluationDriver, OperatorDriver, RandomDriver
 from serl_actor.environment import Environment
 from serl_actor.evaluation import Evaluation, summarise
+from serl_actor.frame_history import FrameHistory
 from serl_actor.job import Phase, Training
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
@@ -41,11 +42,13 @@ class InProcessCrew:
     ) -> None:
         self._setup, self._seed, self._report = setup, setup.seed, report
         self._report_every, self._eval_every = report_every, eval_every
-        self._environment = Environment(setup.client, setup.task)
+        self._environment = Environment(setup.client, setup.task, cameras=setup.cameras)
         observation, _ = self._environment.reset(seed=setup.seed)
         spec = spec_of(observation)
         self.learner = Learner(setup.learner, spec, ACTION_DIM, setup.seed)
         self._policy = Policy(spec, ACTION_DIM, setup.learner.agent)
+        self._stack = setup.learner.agent.encoder.stack
+        self._history = FrameHistory(self._stack)
         self._key = jax.random.PRNGKey(setup.seed + 1)
         self._recorder = Recorder(bytes(16), "in process", self._take)
         self._begun = 0
@@ -91,7 +94,8 @@ class InProcessCrew:
 
     def snapshot(self) -> Snapshot:
         """A copy of the policy as it is now."""
-        params = jax.tree.map(jax.numpy.copy, self.learner.agent.actor)  # an update donates it
+        # Copied: an update donates what it gets.
+        params = jax.tree.map(jax.numpy.copy, self.learner.policy_params())
         blocks, updates = self.learner.blocks, self.learner.updates
         return Snapshot(blocks, updates, params, time.monotonic(), encoded=None)  # type: ignore[arg-type]
 
@@ -128,15 +132,20 @@ class InProcessCrew:
         """Every run begins anew."""
         return self._training
 
+    def begin(self) -> None:
+        """As the driver of training: forgets the pictures seen."""
+        self._history.begin()
+
     def choose(self, observation: Observation, state: Any) -> Choice:
         """As the driver of training: a sample of the newest policy."""
         self._key, key = jax.random.split(self._key)
-        action = self._policy.sample(self.learner.agent.actor, observation, key)
+        seen = self._history.extend(observation)
+        action = self._policy.sample(self.learner.policy_params(), seen, key)
         return Choice(action, Source.POLICY, self.learner.blocks)
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
         """Acts with one fixed policy."""
-        return EvaluationDriver(self._policy, snapshot, deterministic, self._seed)
+        return EvaluationDriver(self._policy, snapshot, deterministic, self._seed, self._stack)
 
     def run(self, driver: Driver, seed: int | None = None) -> Episode:
         """One episode; without `seed` the starts follow from the run's seed, as for the node."""

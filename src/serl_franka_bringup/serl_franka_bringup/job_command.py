@@ -28,6 +28,13 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, default=Path("runs"), help="where runs are kept (default ./runs)"
     )
+    parser.add_argument(
+        "--state",
+        dest="observation",
+        action="store_const",
+        const="state",
+        help="learn from the arm's state alone, without cameras (observation:=state)",
+    )
     parser.set_defaults(takes_assignments=True)
 
 
@@ -114,5 +121,6 @@ def repeat_command(verb: str, arguments: argparse.Namespace) -> str:
     """The command line that reaches the same run directory with another verb."""
     words = ["./serl", verb, arguments.task]
     words += ["--seed", str(arguments.seed)] if arguments.seed is not None else []
+    words += ["--state"] if arguments.observation is not None else []
     words += ["--runs", str(arguments.runs)] if arguments.runs != Path("runs") else []
     return shlex.join([*words, *arguments.assignments])

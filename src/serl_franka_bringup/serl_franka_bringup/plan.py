@@ -17,7 +17,7 @@ from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 
 # What may differ between two runs of the same directory: where, how long, which part.
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
-for _name in ("reward", "robot", "robot_ip", "hardware"):
+for _name in ("observation", "reward", "robot", "robot_ip", "hardware"):
     del _NOT_CONFIGURATION[_name]
 _NOT_CONFIGURATION["cameras"] = False  # their file is the robot's: the learner's machine has none
 # Parameters by node that change nothing that is learned; a name with a dot at its end is a group.
@@ -59,8 +59,8 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
       pairs: see graph.parse_arguments.
       root: where runs are kept; the run's directory lies below unless `run_dir` is given.
     """
-    file = load_task(find_task_file(task), graph.NODES)
     arguments, overrides = graph.parse_arguments(pairs)
+    file = load_task(find_task_file(task), graph.NODES).observing(arguments.observation)
     neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
     configuration = _learning(graph.make_graph(file, neutral, overrides, cores=1))
     directory = run_path(root, file.name, arguments.seed, configuration)
@@ -68,7 +68,7 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),
         demonstrations_dir=arguments.demonstrations_dir
-        or str(demonstrations_path(root, file.name).absolute()),
+        or str(demonstrations_path(root, file.name, file.task.observation).absolute()),
     )
     nodes = usable(graph.make_graph(file, arguments, overrides))
     return Plan(file, arguments, nodes, Path(arguments.run_dir))

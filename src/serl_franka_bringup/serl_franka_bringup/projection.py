@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_controllers.geometry import quaternion_from_rpy
-from serl_franka_bringup.task import Task, Vector6
+from serl_franka_bringup.task import Crop, Task, Vector6
 
 if TYPE_CHECKING:
     from serl_franka_bringup.graph import Arguments
@@ -45,6 +46,7 @@ def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
         "actor": {
             **real,
             "job.demonstrations": task.demonstrations,
+            **_views(task),
             **_select(task, _ACTOR, "task"),
         },
         "learner": {},
@@ -101,8 +103,38 @@ def _sim(task: Task) -> Parameters:
         "compliance.box_lower": lower,
         "compliance.box_upper": upper,
         **compliance,
+        **_cameras(task),
         **_select(task, _SCENE, "scene"),
     }
+
+
+def _cameras(task: Task) -> Parameters:
+    """What the simulator draws, and by how much the socket moves; without pictures it stays."""
+    if task.observation != "image":
+        return {}
+    return {
+        "cameras.names": task.cameras,
+        "cameras.width": task.image_size,
+        "cameras.height": task.image_size,
+        "scene.socket_random_xy": task.socket_random_xy,
+    }
+
+
+def _views(task: Task) -> Parameters:
+    """What the actor looks at."""
+    if task.observation != "image":
+        return {}
+    return {
+        "cameras.image_size": task.image_size,
+        "task.frame": task.frame,
+        **project_views(task.cameras, task.crop),
+    }
+
+
+def project_views(names: Sequence[str], crop: Mapping[str, Crop]) -> Parameters:
+    """The actor's cameras and, if they are cropped, what is left of each picture."""
+    crops = [number for name in names for number in crop[name]] if crop else []
+    return {"cameras.names": tuple(names), **({"cameras.crops": tuple(crops)} if crops else {})}
 
 
 def _directories(arguments: Arguments) -> Parameters:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_franka_bringup import config
-from serl_franka_bringup.cameras import load_cameras
-from serl_franka_bringup.projection import Parameters, project_controller
+from serl_franka_bringup.cameras import Camera, load_cameras
+from serl_franka_bringup.projection import Parameters, project_controller, project_views
 from serl_franka_bringup.task import TaskFile, config_directory
 
 if TYPE_CHECKING:
@@ -146,13 +146,45 @@ def driver_parameters(file: TaskFile, arguments: Arguments) -> dict[str, Paramet
         "robot_ip": arguments.robot_ip,
         "joint_names": ("fr3_finger_joint1", "fr3_finger_joint2"),
     }
-    if arguments.cameras and arguments.roles != "learner":
-        path = find_beside(file, "cameras.yaml")
-        for name, camera in load_cameras(path).items():
-            if name not in CAMERAS:
-                raise config.ConfigError(f"{path}: {name}: known are {', '.join(CAMERAS)}")
-            parameters[name] = camera.driver_parameters(name)
+    for name, camera in _cameras(file, arguments).items():
+        parameters[name] = camera.driver_parameters(name)
     return parameters
+
+
+def camera_views(file: TaskFile, arguments: Arguments) -> Parameters:
+    """The actor's cameras where cameras.yaml has a say: on a real arm that learns from images.
+
+    They are those of the task that are in the file, with the task's crop, if it has any; and all
+    of the file's, each with its own crop, if the task names others only.
+
+    Raises:
+      ConfigError: the file has some of the task's cameras, but not all.
+    """
+    task, cameras = file.task, _cameras(file, arguments)
+    if task.observation != "image" or not cameras:
+        return {}
+    missing = [name for name in task.cameras if name not in cameras]
+    if missing and len(missing) < len(task.cameras):
+        raise config.ConfigError(
+            f"{file.path}: task.cameras: {', '.join(missing)} is not in "
+            f"{find_beside(file, 'cameras.yaml')}; known: {', '.join(cameras)}"
+        )
+    if task.crop and not missing:
+        return project_views(task.cameras, task.crop)
+    names = tuple(cameras) if missing else task.cameras
+    return project_views(names, {name: camera.crop for name, camera in cameras.items()})
+
+
+def _cameras(file: TaskFile, arguments: Arguments) -> dict[str, Camera]:
+    """Those of cameras.yaml by name, if this machine has them."""
+    if arguments.robot != "fr3" or not arguments.cameras or arguments.roles == "learner":
+        return {}
+    path = find_beside(file, "cameras.yaml")
+    cameras = load_cameras(path)
+    for name in cameras:
+        if name not in CAMERAS:
+            raise config.ConfigError(f"{path}: {name}: known are {', '.join(CAMERAS)}")
+    return cameras
 
 
 def find_beside(file: TaskFile, name: str) -> Path:

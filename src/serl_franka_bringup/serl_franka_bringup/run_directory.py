@@ -2,7 +2,8 @@
 
 `runs/<task>/seed<seed>-<hash>/` holds the effective configuration, parameter files, logs,
 checkpoints and results; running the same again resumes it. Demonstrations are shared by all
-runs of a task in `runs/<task>/demonstrations/`.
+runs of a task that learn from the same: those of `runs/<task>/demonstrations/` have no pictures,
+those of `demonstrations-image/` do.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ def run_path(root: Path, task: str, seed: int, configuration: Mapping[str, Any])
     return root / task / f"seed{seed}-{configuration_hash(configuration)}"
 
 
-def demonstrations_path(root: Path, task: str) -> Path:
-    """The demonstrations that all runs of a task share."""
-    return root / task / "demonstrations"
+def demonstrations_path(root: Path, task: str, observation: str) -> Path:
+    """The demonstrations that all runs of a task with this observation share."""
+    return root / task / ("demonstrations" if observation == "state" else "demonstrations-image")
 
 
 class RunDirectory:

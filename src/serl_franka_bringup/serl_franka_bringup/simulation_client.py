@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from serl_actor.camera_views import CamerasConfig
+from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.job import JobConfig
 from serl_actor.task import TaskConfig
@@ -17,11 +19,13 @@ from serl_franka_bringup.task import find_task_file, load_task
 from serl_learner.learner import LearnerConfig
 from serl_learner.learner_session import SessionConfig
 from serl_sim.compliance import Compliance
+from serl_sim.config import CamerasConfig as RigConfig
 from serl_sim.config import FilmConfig, SceneConfig
 from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.simulation import Simulation
 
 if TYPE_CHECKING:
+    from serl_sim.camera_rig import CameraRig
     from serl_sim.film import Film
 
 
@@ -29,10 +33,17 @@ class SimulationClient:
     """A RobotClient without ROS; the scripted expert is its operator."""
 
     def __init__(
-        self, simulation: Simulation, expert: ScriptedExpert, film: FilmConfig | None = None
+        self,
+        simulation: Simulation,
+        expert: ScriptedExpert,
+        film: FilmConfig | None = None,
+        rig: CameraRig | None = None,
     ) -> None:
-        """`film`: what `watch` asks for is filmed. Raises SceneError, GLError, OSError then."""
-        self._simulation, self._expert = simulation, expert
+        """`film`: what `watch` asks for is filmed. Raises SceneError, GLError, OSError then.
+
+        `rig`: the robot's cameras, drawn whenever pictures are asked for.
+        """
+        self._simulation, self._expert, self._rig = simulation, expert, rig
         self._film: Film | None = None
         if film is not None and film.directory:
             from serl_sim.film import Film  # loads OpenGL and FFmpeg: only if asked for
@@ -40,13 +51,28 @@ class SimulationClient:
             self._film = Film(simulation, film, print)
 
     def reset(self, start: Pose, seed: int) -> ArmState:
-        """Places the tool and draws the scene; the expert begins anew."""
-        self._expert.reset(seed)
-        return self._simulation.reset(seed, start, randomise=True)
+        """Places the tool and draws the scene; the expert, who sees the socket, begins anew."""
+        state = self._simulation.reset(seed, start, randomise=True)
+        if self._rig is not None:
+            self._rig.begin(seed)
+        self._expert.reset(seed, self._simulation.fixture)
+        return state
 
     def step(self, target: ArmTarget) -> ArmState:
         """One control period."""
         return self._simulation.step(target)
+
+    def images(self) -> dict[str, Frame]:
+        """What the cameras see now."""
+        if self._rig is None:
+            return {}
+        stamp_ns = self._simulation.state().stamp_ns
+        pictures = self._rig.render(self._simulation.data)
+        return {name: Frame(stamp_ns, pixels) for name, pixels in pictures.items()}
+
+    def fixture(self) -> Pose:
+        """Where the socket is in this episode."""
+        return self._simulation.fixture
 
     def hold(self) -> None:
         """Nothing to do: without a command no time passes."""
@@ -68,9 +94,11 @@ class SimulationClient:
             self._film.end()
 
     def close(self) -> None:
-        """Finishes the last film."""
+        """Finishes the last film, and draws no more."""
         if self._film is not None:
             self._film.close()
+        if self._rig is not None:
+            self._rig.close()
 
 
 @dataclass(frozen=True)
@@ -81,6 +109,7 @@ class Setup:
     task: TaskConfig
     job: JobConfig
     learner: LearnerConfig
+    cameras: CamerasConfig
     client: SimulationClient
 
 
@@ -104,11 +133,31 @@ def load_setup(
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
     law = compliance.law_parameters(scene.target)
     simulation = Simulation(scene, law, tree["sim"]["control_period"])
+    cameras = config.build(RigConfig, tree["sim"].get("cameras", {}), "sim.cameras")
+    rig = _open_rig(cameras, simulation)
     film = config.build(FilmConfig, {**tree["sim"].get("video", {}), "directory": film_dir}, "film")
     return Setup(
         seed=arguments.seed,
         job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
         task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
         learner=config.build(LearnerConfig, learner, "learner"),
-        client=SimulationClient(simulation, ScriptedExpert(expert), film),
+        cameras=config.build(CamerasConfig, tree["actor"].get("cameras", {}), "actor.cameras"),
+        client=SimulationClient(simulation, ScriptedExpert(expert), film, rig),
     )
+
+
+def _open_rig(cameras: RigConfig, simulation: Simulation) -> CameraRig | None:
+    """The robot's cameras; None: it has none.
+
+    Raises:
+      GLError: nothing here can draw.
+      ConfigError: the scene has no such camera.
+    """
+    if not cameras.names:
+        return None
+    from serl_sim.camera_rig import CameraRig  # loads OpenGL: only if there is something to see
+
+    try:
+        return CameraRig(simulation.model, cameras)
+    except ValueError as error:
+        raise config.ConfigError(f"sim.cameras: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,10 @@ from serl_franka_bringup.config import ConfigError
 
 Vector3 = tuple[float, float, float]
 Vector6 = tuple[float, float, float, float, float, float]
+Crop = tuple[int, int, int, int]  # rows from, to; columns from, to [pixel]
+
+OBSERVATIONS = ("state", "image")
+FRAMES = ("start", "fixture")
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ class Task:
     in_hand_offset_m: float  # hidden offset of the held part, at most [m]
     in_hand_offset_deg: float  # at most [deg]
     demonstrations: int  # episodes recorded when there are none
+    observation: str = "state"  # learned from: the arm's state alone, or cameras (image) beside it
+    # What follows concerns `image` only.
+    cameras: tuple[str, ...] = ()  # names; of a real arm see cameras.yaml
+    crop: Mapping[str, Crop] = field(default_factory=dict)  # by camera; without: all of the picture
+    image_size: int = 128  # of what is learned from, height and width [pixel]
+    socket_random_xy: float = 0.0  # the fixture is moved by +- this in the simulator [m]
+    frame: str = "start"  # of the observed pose: the tool's at the start of the episode, or fixture
 
     def __post_init__(self) -> None:
         for lower, upper in zip(self.box_lower, self.box_upper, strict=True):
@@ -65,6 +76,31 @@ class Task:
         for name in ("episode_steps", "demonstrations"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1")
+        for name, allowed in (("observation", OBSERVATIONS), ("frame", FRAMES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{name} is '{getattr(self, name)}', expected {' or '.join(allowed)}"
+                )
+        if not (math.isfinite(self.socket_random_xy) and self.socket_random_xy >= 0.0):
+            raise ValueError(f"socket_random_xy is {self.socket_random_xy}, expected at least 0")
+        self._check_cameras()
+
+    def _check_cameras(self) -> None:
+        if self.observation == "image" and not self.cameras:
+            raise ValueError("observation is 'image', but cameras names none")
+        if not 16 <= self.image_size <= 1024:
+            raise ValueError(f"image_size is {self.image_size}, expected 16 .. 1024")
+        if self.crop and set(self.crop) != set(self.cameras):
+            raise ValueError(
+                f"crop is given for {', '.join(self.crop)}, expected for none or for each of the "
+                f"cameras: {', '.join(self.cameras)}"
+            )
+        for name, (top, bottom, left, right) in self.crop.items():
+            if not (0 <= top < bottom and 0 <= left < right):
+                raise ValueError(
+                    f"crop.{name} is rows {top} to {bottom}, columns {left} to {right}: nothing "
+                    "is left of the picture"
+                )
 
 
 @dataclass(frozen=True)
@@ -75,6 +111,26 @@ class TaskFile:
     path: Path
     task: Task
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> flat names
+    variants: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    # observation -> further overrides that hold for it alone
+
+    def observing(self, observation: str | None) -> TaskFile:
+        """The same task learned from `observation`; None: from what the file says.
+
+        Raises:
+          ConfigError: it cannot be.
+        """
+        if observation is None:
+            return self
+        try:
+            return replace(self, task=replace(self.task, observation=observation))
+        except ValueError as error:
+            raise ConfigError(f"{self.path}: {error}") from error
+
+    @property
+    def layers(self) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
+        """Overrides by node, the later win."""
+        return (self.overrides, self.variants.get(self.task.observation, {}))
 
 
 def find_task_file(task: str) -> Path:
@@ -102,17 +158,37 @@ def known_tasks() -> list[str]:
 
 
 def load_task(path: Path, nodes: tuple[str, ...]) -> TaskFile:
-    """Reads a task file; `nodes` are the node names that may have overrides."""
+    """Reads a task file; `nodes` are the node names that may have overrides.
+
+    Those below `state` and `image` hold for that observation only.
+    """
     content = config.read_yaml(path)
     for key in content:
-        if key != "task" and key not in nodes:
-            known = ", ".join(("task", *nodes))
+        if key not in ("task", *OBSERVATIONS, *nodes):
+            known = ", ".join(("task", *OBSERVATIONS, *nodes))
             raise ConfigError(f"{path}: {key}: unknown key; known: {known}")
     if not isinstance(content.get("task"), Mapping):
         raise ConfigError(f"{path}: no `task` block")
     task = config.build(Task, content.pop("task"), f"{path}: task")
-    for node, values in content.items():
-        if not isinstance(values, Mapping):
-            raise ConfigError(f"{path}: {node}: expected a group of keys, got {values!r}")
-    overrides = {node: config.flatten(values) for node, values in content.items()}
-    return TaskFile(path.stem, path, task, overrides)
+    variants = {
+        name: _overrides(_group(content.pop(name, {}), f"{path}: {name}"), f"{path}: {name}.")
+        for name in OBSERVATIONS
+    }
+    for name, overrides in variants.items():
+        for node in overrides:
+            if node not in nodes:
+                raise ConfigError(f"{path}: {name}.{node}: unknown key; known: {', '.join(nodes)}")
+    return TaskFile(path.stem, path, task, _overrides(content, f"{path}: "), variants)
+
+
+def _overrides(content: Mapping[str, Any], where: str) -> dict[str, dict[str, Any]]:
+    """Flat parameter names by node."""
+    return {
+        node: config.flatten(_group(values, f"{where}{node}")) for node, values in content.items()
+    }
+
+
+def _group(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}: expected a group of keys, got {value!r}")
+    return value

@@ -27,7 +27,7 @@ class ExpertConfig:
     """What the person knows of the task, and how well they do it; ranges are drawn uniformly.
 
     Attributes:
-      target_position: tcp with the plug seated, base frame [m].
+      target_position: tcp with the plug seated, base frame [m], where nothing tells better.
       target_rpy: its roll, pitch, yaw about the fixed axes of the base [rad].
       slot_depth: height of the fixture's top over the target, along the target's -z [m].
       translation_scale: of an action of 1 [m].
@@ -101,11 +101,19 @@ class ScriptedExpert:
 
     def __init__(self, config: ExpertConfig) -> None:
         self._config = config
-        self._T_fixture_base = Pose.from_rpy(config.target_position, config.target_rpy).inverse()
         self.reset(0)
 
-    def reset(self, seed: int) -> None:
-        """A new episode, and a new mood."""
+    def reset(self, seed: int, fixture: Pose | None = None) -> None:
+        """A new episode, and a new mood.
+
+        Args:
+          seed: of all they do.
+          fixture: where the socket really is, T_base_fixture; None: at the configured target.
+        """
+        config = self._config
+        if fixture is None:
+            fixture = Pose.from_rpy(config.target_position, config.target_rpy)
+        self._T_fixture_base = fixture.inverse()
         self._rng = np.random.default_rng((seed, _STREAM))
         self._speed = self._rng.uniform(*self._config.speed)
         self._tremor = np.zeros(6)

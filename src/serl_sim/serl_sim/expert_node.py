@@ -6,12 +6,14 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header
 
 from serl_controllers.arm import ArmState
-from serl_controllers.ros_arm import state_from_msg, time_from_ns
+from serl_controllers.geometry import Pose
+from serl_controllers.ros_arm import ns_from_time, pose_from_msg, state_from_msg, time_from_ns
 from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
@@ -21,6 +23,9 @@ from serl_sim.expert import ExpertConfig, ScriptedExpert
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
+
+FIXTURES_KEPT = 8
+"""Messages on scene/fixture that may come before the states they belong to."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class ExpertNode(Node):
         keep_parameters(self)
         self._expert = ScriptedExpert(self._config.expert)
         self._episodes = 0
+        self._fixtures: dict[int, Pose] = {}  # by stamp
+        self._waiting: ArmState | None = None  # for its fixture
         self._acted: ArmState | None = None  # on the state that its last action answers
         self._last_stamp_ns = 0
         self._period_ns = round(1e9 * self._config.control_period)
@@ -65,16 +72,37 @@ class ExpertNode(Node):
         self._heard = -1e9
         self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
         self._status = StatusPublisher(self)
+        self.create_subscription(PoseStamped, "scene/fixture", self._on_fixture, STATE)
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._watch()
 
+    def _on_fixture(self, message: PoseStamped) -> None:
+        stamp_ns = ns_from_time(message.header.stamp)
+        if any(stamp_ns < known for known in self._fixtures):
+            self._fixtures.clear()  # the simulator was started anew
+        self._fixtures[stamp_ns] = pose_from_msg(message.pose)
+        while len(self._fixtures) > FIXTURES_KEPT:
+            del self._fixtures[next(iter(self._fixtures))]
+        if self._waiting is not None:
+            self._answer(self._waiting)
+
     def _on_state(self, message: RobotState) -> None:
-        """Answers; the same state again gets the same answer again."""
         self._heard = time.monotonic()
-        state = state_from_msg(message)
+        self._answer(state_from_msg(message))
+
+    def _answer(self, state: ArmState) -> None:
+        """Acts once it is known where the socket is in this state.
+
+        The same state again gets the same answer again.
+        """
+        fixture = self._fixtures.get(state.stamp_ns)
+        self._waiting = state if fixture is None else None
+        if fixture is None:
+            return
         if self._acted is None or self._is_new_episode(state):
-            self._expert.reset(episode_seed(self._config.seed, self._episodes))
+            seed = episode_seed(self._config.seed, self._episodes)
+            self._expert.reset(seed, fixture)
             self._episodes += 1
             self._act(state)
         elif self._is_new_step(state):
@@ -113,7 +141,8 @@ class ExpertNode(Node):
 
     def _watch(self) -> None:
         silent = time.monotonic() - self._heard > 2.0
-        self._status.say("ready", waiting_for="arm/state" if silent else "")
+        lacks = "arm/state" if silent else "scene/fixture" if self._waiting is not None else ""
+        self._status.say("ready", waiting_for=lacks)
 
 
 def episode_seed(seed: int, episode: int) -> int:

@@ -6,10 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from probe import Probe
+from geometry_msgs.msg import PoseStamped
+from probe import FRAME, Probe
+from std_msgs.msg import Header
 
 from serl_controllers.geometry import Pose
-from serl_controllers.ros_arm import ns_from_time, state_from_msg, state_to_msg
+from serl_controllers.ros_arm import (
+    ns_from_time,
+    pose_from_msg,
+    pose_to_msg,
+    state_from_msg,
+    state_to_msg,
+    time_from_ns,
+)
+from serl_sim.config import SceneConfig
+from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.expert_node import ExpertNode, episode_seed
 from serl_sim.sim_node import SimNode
 
@@ -99,6 +110,54 @@ def test_two_resets_without_a_step_are_two_episodes(probe):
     assert not np.array_equal(first.twist, second.twist)
 
 
+def fixture_of(state, pose):
+    """What a simulator says about the socket in a state."""
+    header = Header(stamp=time_from_ns(state.stamp_ns), frame_id=FRAME)
+    return PoseStamped(header=header, pose=pose_to_msg(pose))
+
+
+def test_it_waits_for_the_socket_of_its_state(bench):
+    """Whichever comes first; that of another state does not do."""
+    expert = bench.add(ExpertNode, parameters={"seed": 5})
+    bench.add(SimNode)
+    probe = bench.add(Probe, bench)
+    probe.wait_for_sim()
+    state = state_from_msg(probe.reset(seed=1).state)
+    answers = []
+    expert._publish = answers.append
+    target = SceneConfig().target
+    before, state, after = (
+        replace(state, command_seq=i, stamp_ns=(1000 + i) * 100_000_000) for i in range(3)
+    )
+    expert._on_fixture(fixture_of(before, target))
+    expert._on_state(state_to_msg(state, FRAME))
+    assert answers == []
+    expert._on_fixture(fixture_of(state, target))
+    assert [a.stamp_ns for a in answers] == [state.stamp_ns]
+    expert._on_fixture(fixture_of(after, target))
+    assert len(answers) == 1
+    expert._on_state(state_to_msg(after, FRAME))
+    assert [a.stamp_ns for a in answers] == [state.stamp_ns, after.stamp_ns]
+
+
+def test_it_goes_to_where_the_socket_was_moved(bench):
+    """As in one process, with the pose that the simulation knows."""
+    bench.add(SimNode, parameters={"scene.socket_random_xy": 0.015})
+    bench.add(ExpertNode, parameters={"seed": 5})
+    probe = bench.add(Probe, bench)
+    wait_for_nodes(probe)
+    response = probe.reset(seed=1)
+    state = state_from_msg(response.state)
+    fixture = pose_from_msg(response.fixture)
+    assert fixture.distance(SceneConfig().target)[0] > 0.003
+    heard = np.array(answer_to(probe, state).twist, np.float32)
+    expert = ScriptedExpert(ExpertConfig())
+    expert.reset(episode_seed(5, 0), fixture)
+    np.testing.assert_array_equal(heard, expert.act(state).astype(np.float32))
+    expert.reset(episode_seed(5, 0), SceneConfig().target)
+    assert not np.array_equal(heard, expert.act(state).astype(np.float32))
+
+
 def test_seeds_of_episodes_differ():
     seeds = {episode_seed(seed, episode) for seed in range(10) for episode in range(100)}
     assert len(seeds) == 1000
@@ -111,6 +170,7 @@ def test_case_06_a_simulator_that_begins_anew_begins_an_episode(bench):
     def hear(command_seq, periods):
         """A state of so many periods since the simulator's start; how many episodes there are."""
         state = replace(first, command_seq=command_seq, stamp_ns=periods * 100_000_000)
+        expert._on_fixture(fixture_of(state, Pose.identity()))
         expert._on_state(state_to_msg(state, "fr3_link0"))
         return expert._episodes
 

@@ -10,12 +10,15 @@ import jax
 import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.frame_encoder import FrameEncoder, input_spec
+from serl_learner.frame_slots import KeyedFrame
 from serl_learner.replay import Ring
 from serl_learner.replay_half import ReplayHalf
-from serl_learner.segments import SegmentJoiner, halves
+from serl_learner.segments import Joined, SegmentJoiner, halves
 from serl_learner.types import ObservationSpec, Record, Relabel, Source
 from serl_learner.updates import update_high_utd
 from serl_learner.validation import check_record, check_relabel
+from serl_learner.vision.cameras import IMAGE, cameras
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,24 @@ class Learner:
         seed: int,
         agent: SACAgent | None = None,
     ) -> None:
-        """Goes on with `agent`; without one, begins with that of the seed."""
+        """Goes on with `agent`; without one, begins with that of the seed.
+
+        Raises WeightsError, and ValueError if replay has no room for one transition.
+        """
         self.config = config
         self.spec = spec
         self.action_dim = action_dim
         self.agent = agent or create_agent(config, spec, action_dim, seed)
-        self._prior = ReplayHalf(spec, action_dim, config.prior_bytes)
-        self._online = ReplayHalf(spec, action_dim, config.replay_bytes)
+        encoder = config.agent.encoder
+        self._frames = FrameEncoder(spec, encoder) if cameras(spec) else None
+        layout = self._frames.layout if self._frames else None
+        self._prior = ReplayHalf(spec, action_dim, config.prior_bytes, layout)
+        self._online = ReplayHalf(spec, action_dim, config.replay_bytes, layout)
         self.online_steps = 0
         self.blocks = 0
         self.demonstrations = 0
         self.relabelled = 0
-        self._segments = SegmentJoiner()
+        self._segments = SegmentJoiner(encoder.stack)
         self._update: Any = partial(
             update_high_utd, utd_ratio=config.utd_ratio, batch_size=config.batch_size
         )
@@ -114,18 +123,22 @@ class Learner:
         check_record(record, self.spec, self.action_dim, self.reward_range)
         joined = self._segments.add(record)
         if joined is not None:
-            self._store(*joined)
+            self._store(joined)
         if record.last and record.source == Source.DEMO and record.success:
             self.demonstrations += 1
 
-    def _store(self, first: Record, transition: Any) -> None:
-        to_prior, to_online = halves(first.source)
-        transition = _as_arrays(transition)
-        if to_prior:
-            self._prior.insert(first, transition)
-        if to_online:
-            self._online.insert(first, transition)
-            self.online_steps += 1
+    def _store(self, joined: Joined) -> None:
+        transition = _as_arrays(joined.transition, self._frames is not None)
+        stacks: list[list[KeyedFrame]] = [[], []]
+        for half, chosen in zip(
+            (self._prior, self._online), halves(joined.first.source), strict=True
+        ):
+            if chosen and self._frames is not None:
+                keyed = self._frames.keyed
+                stacks = [[keyed(r) for r in rs] for rs in (joined.stack, joined.next_stack)]
+            if chosen:
+                half.insert(joined.first, transition, *stacks)
+                self.online_steps += half is self._online
 
     def relabel(self, change: Relabel) -> None:
         """Gives records that were added before another label, as far as they are still held.
@@ -181,14 +194,15 @@ class Learner:
 
     def policy_params(self) -> Any:
         """The part of the parameters that an actor needs."""
-        return self.agent.actor
+        return self.agent.policy_params()
 
 
 def create_agent(
     config: LearnerConfig, spec: ObservationSpec, action_dim: int, seed: int
 ) -> SACAgent:
     """The agent that a learner of this seed begins with."""
-    return SACAgent.create(jax.random.PRNGKey(seed), spec, action_dim, config.agent)
+    inputs = input_spec(spec, config.agent.encoder)
+    return SACAgent.create(jax.random.PRNGKey(seed), inputs, action_dim, config.agent)
 
 
 def agent_shapes(config: LearnerConfig, spec: ObservationSpec, action_dim: int) -> SACAgent:
@@ -197,12 +211,17 @@ def agent_shapes(config: LearnerConfig, spec: ObservationSpec, action_dim: int) 
     return agent
 
 
-def _as_arrays(transition: Any) -> Any:
+def _as_arrays(transition: Any, without_images: bool) -> Any:
+    def arrays(observation: Any) -> Any:
+        return {
+            k: np.asarray(v)
+            for k, v in sorted(observation.items())
+            if not (without_images and k.startswith(IMAGE))
+        }
+
     return {
-        "observation": {k: np.asarray(v) for k, v in sorted(transition["observation"].items())},
-        "next_observation": {
-            k: np.asarray(v) for k, v in sorted(transition["next_observation"].items())
-        },
+        "observation": arrays(transition["observation"]),
+        "next_observation": arrays(transition["next_observation"]),
         "action": np.asarray(transition["action"], np.float32),
         "reward": np.float32(transition["reward"]),
         "terminated": np.bool_(transition["terminated"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,30 +13,51 @@ import jax.numpy as jnp
 import numpy as np
 
 from serl_learner import tanh_gaussian
-from serl_learner.agents.sac import SACConfig, policy_network
-from serl_learner.networks.state_vector import state_size, state_vector
+from serl_learner.agents.sac import SACAgent, SACConfig, policy_network
+from serl_learner.frame_encoder import features_of, input_spec, trunk_of
+from serl_learner.networks.heads import GaussianPolicy
+from serl_learner.networks.state_vector import state_vector
 from serl_learner.types import Observation, ObservationSpec
+from serl_learner.vision.cameras import FEATURES, IMAGE, cameras
+from serl_learner.vision.encoder import ObservationEncoder
+from serl_learner.vision.trunk import Trunk
+
+_SHAPING = ("kind", "pooling", "latent", "proprio_latent", "film", "stack", "blank")
+"""Of the encoder's configuration: what makes another function of the same parameters."""
 
 
 class Policy:
-    """The policy network for one observation layout, jitted for single observations."""
+    """The policy network for one observation layout, jitted for single observations.
+
+    With images, the frozen network runs in it, on plain frames; parameters are then those of
+    policy and trained encoder. An observation has one image [H, W, 3] of each camera, or with a
+    stack of T frames [T, H, W, 3], the newest last.
+    """
 
     def __init__(self, spec: ObservationSpec, action_dim: int, config: SACConfig) -> None:
+        """Raises WeightsError, and ValueError if an image is not uint8 [H, W, 3]."""
         self.spec = spec
         self.action_dim = action_dim
-        network = policy_network(action_dim, config)
-        state = jax.ShapeDtypeStruct((1, state_size(spec)), jnp.float32)
-        shapes = jax.eval_shape(network.init, jax.random.PRNGKey(0), state)["params"]
+        trunk = trunk_of(spec, config.encoder)
+        inputs = input_spec(spec, config.encoder)
+        agent = jax.eval_shape(
+            lambda key: SACAgent.create(key, inputs, action_dim, config), jax.random.PRNGKey(0)
+        )
         # Zeros: what has the shape is enough, and initial values take a second to compile.
+        shapes = agent.policy_params()
         self.template = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
         self.layout_hash = layout_hash(self.template, spec, config)
+        self._trunk_params = trunk.params if trunk else None
+        head = partial(_head, policy_network(action_dim, config), config, trunk)
 
-        def mode(params: Any, observation: Observation) -> jax.Array:
-            mean, _ = network.apply({"params": params}, state_vector(_batched(observation)))
+        def mode(trunk_params: Any, params: Any, observation: Observation) -> jax.Array:
+            mean, _ = head(trunk_params, params, observation)
             return tanh_gaussian.mode(mean)[0]
 
-        def draw(params: Any, observation: Observation, key: jax.Array) -> jax.Array:
-            mean, std = network.apply({"params": params}, state_vector(_batched(observation)))
+        def draw(
+            trunk_params: Any, params: Any, observation: Observation, key: jax.Array
+        ) -> jax.Array:
+            mean, std = head(trunk_params, params, observation)
             return tanh_gaussian.sample(key, mean, std)[0][0]
 
         self._mode = jax.jit(mode)
@@ -43,13 +65,13 @@ class Policy:
 
     def mode(self, params: Any, observation: Observation) -> np.ndarray:
         """The deterministic action, [A]."""
-        return np.asarray(self._mode(params, dict(observation)))
+        return np.asarray(self._mode(self._trunk_params, params, dict(observation)))
 
     def sample(
         self, params: Any, observation: Observation, key: jax.Array | np.ndarray
     ) -> np.ndarray:
         """A sampled action, [A]."""
-        return np.asarray(self._draw(params, dict(observation), key))
+        return np.asarray(self._draw(self._trunk_params, params, dict(observation), key))
 
 
 def layout_hash(params: Any, spec: ObservationSpec, config: SACConfig) -> str:
@@ -62,9 +84,41 @@ def layout_hash(params: Any, spec: ObservationSpec, config: SACConfig) -> str:
         for path, leaf in jax.tree_util.tree_leaves_with_path(params)
     }
     shaping = {k: asdict(config)[k] for k in ("hidden", "activation", "layer_norm")}
-    text = json.dumps([leaves, sorted(spec.items()), shaping], sort_keys=True)
+    described: list[Any] = [leaves, sorted(spec.items()), shaping]
+    if cameras(spec):
+        trunk, encoder = trunk_of(spec, config.encoder), asdict(config.encoder)
+        described.append({name: encoder[name] for name in _SHAPING})
+        described.append(trunk.weights_hash if trunk else "")
+    text = json.dumps(described, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _batched(observation: Observation) -> Observation:
-    return jax.tree.map(lambda leaf: leaf[None], dict(observation))
+def _head(
+    network: GaussianPolicy,
+    config: SACConfig,
+    trunk: Trunk | None,
+    trunk_params: Any,
+    params: Any,
+    observation: Observation,
+) -> tuple[jax.Array, jax.Array]:
+    """Mean and deviation, [1, A] each, of one observation."""
+    images = {camera: observation[IMAGE + camera] for camera in cameras(observation)}
+    state = {key: leaf[None] for key, leaf in observation.items() if not key.startswith(IMAGE)}
+    if not images:
+        return _applied(network, params, state_vector(state))
+    stack = config.encoder.stack
+    stacks = {c: x if stack > 1 else x[None] for c, x in images.items()}
+    if trunk is None:
+        inputs = {IMAGE + camera: frames[None] for camera, frames in stacks.items()}
+    else:  # rounded as what is cached for the learner
+        maps = features_of(trunk, trunk_params, stacks)
+        inputs = {FEATURES + c: x[None].astype(jnp.float16) for c, x in maps.items()}
+    encoded = ObservationEncoder(config.encoder).apply(
+        {"params": params["encoder"]}, state | inputs
+    )
+    return _applied(network, params["policy"], encoded)
+
+
+def _applied(network: GaussianPolicy, params: Any, state: Any) -> tuple[jax.Array, jax.Array]:
+    mean, std = network.apply({"params": params}, state)
+    return mean, std

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from serl_learner.frame_ring import FrameLayout
+from serl_learner.frame_slots import FrameSlots, KeyedFrame
 from serl_learner.replay import (
     Ring,
     Transition,
@@ -30,17 +35,30 @@ class ReplayHalf:
     when the ring is asked for, at the latest by the chunk.
     """
 
-    def __init__(self, spec: ObservationSpec, action_dim: int, capacity_bytes: int) -> None:
-        """Raises ValueError if not even one transition fits."""
-        self._ring: Ring = create_ring(spec, action_dim, capacity_bytes)
+    def __init__(
+        self,
+        spec: ObservationSpec,
+        action_dim: int,
+        capacity_bytes: int,
+        layout: FrameLayout | None = None,
+    ) -> None:
+        """With a layout of frames, images are stored once each, within the same bytes.
+
+        Raises ValueError if not even one transition fits.
+        """
+        self._ring: Ring = create_ring(spec, action_dim, capacity_bytes, layout)
         self.capacity = self._ring.capacity
         self.inserted = 0
-        self._slot_bytes = transition_bytes(spec, action_dim)
+        self._slot_bytes = transition_bytes(spec, action_dim, layout)
         self._waiting: list[Transition] = []
         self._chunk = min(CHUNK, self.capacity)
         self._sessions: dict[bytes, int] = {}
         self._session = np.zeros(self.capacity, np.int32)  # 1, 2, ...; 0 where none is
         self._seq = np.zeros(self.capacity, np.uint64)
+        self._frames: FrameSlots | None = None
+        if layout is not None and self._ring.frames is not None:
+            frames = len(jax.tree.leaves(self._ring.frames)[0])
+            self._frames = FrameSlots(layout, frames, self.capacity, CHUNK)
 
     @property
     def ring(self) -> Ring:
@@ -50,8 +68,9 @@ class ReplayHalf:
 
     @property
     def bytes_held(self) -> int:
-        """What the transitions in the ring take."""
-        return min(self.inserted, self.capacity) * self._slot_bytes
+        """What the transitions in the ring take, and their frames."""
+        frames = self._frames.bytes_held if self._frames is not None else 0
+        return min(self.inserted, self.capacity) * self._slot_bytes + frames
 
     @property
     def shapes(self) -> Ring:
@@ -60,17 +79,31 @@ class ReplayHalf:
         ring: Ring = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), self._ring)
         return ring
 
-    def insert(self, first: Record, transition: Transition) -> None:
-        """Stores a transition in place of the oldest; `first` is the record that began it."""
+    def insert(
+        self,
+        first: Record,
+        transition: Transition,
+        stack: Sequence[KeyedFrame] = (),
+        next_stack: Sequence[KeyedFrame] = (),
+    ) -> None:
+        """Stores a transition in place of the oldest; `first` is the record that began it.
+
+        With images, `stack` and `next_stack` are the T frames of o and of o'.
+        """
         slot = self.inserted % self.capacity
+        if self._frames is not None:
+            transition = {**transition, **self._frames.place(self.inserted, stack, next_stack)}
         self._waiting.append(transition)
         self._session[slot] = self._sessions.setdefault(first.session, len(self._sessions) + 1)
         self._seq[slot] = first.seq
         self.inserted += 1
-        if len(self._waiting) >= self._chunk:
+        crowded = self._frames is not None and self._frames.full
+        if len(self._waiting) >= self._chunk or crowded:
             self._flush()
 
     def _flush(self) -> None:
+        if not self._waiting:
+            return
         if len(self._waiting) <= FEW:
             for transition in self._waiting:
                 self._ring = insert(self._ring, transition)
@@ -80,6 +113,10 @@ class ReplayHalf:
             stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *padded)
             self._ring = insert_many(self._ring, stacked, np.int32(len(self._waiting)))
         self._waiting.clear()
+        if self._frames is not None:
+            frames = self._frames.flush(self._ring.frames or {}, FEW)
+            size = jnp.asarray(self._frames.whole(self.inserted), jnp.int32)
+            self._ring = self._ring.replace(frames=frames, size=size)
 
     def relabel(self, change: Relabel) -> int:
         """Changes the label of what is held of these records; how many transitions that are."""
@@ -106,3 +143,5 @@ class ReplayHalf:
         self._session = np.roll(self._session, steps)
         self._seq = np.roll(self._seq, steps)
         self.inserted += forgotten
+        if self._frames is not None:
+            self._frames.turn_by(forgotten)

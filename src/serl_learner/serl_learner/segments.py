@@ -4,39 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from serl_learner.replay import Transition
 from serl_learner.types import Record, Relabel, Source
 
 
+class Joined(NamedTuple):
+    """A transition, the record that began it, and the records whose frames it has.
+
+    `stack` are the T newest records up to that of o, `next_stack` up to that of o', oldest first.
+    """
+
+    first: Record
+    transition: Transition
+    stack: tuple[Record, ...]
+    next_stack: tuple[Record, ...]
+
+
 class SegmentJoiner:
     """Joins each record of a session with its successor; a tail without one is dropped (D3)."""
 
-    def __init__(self) -> None:
-        self._open: dict[bytes, Record] = {}
+    def __init__(self, stack: int = 1) -> None:
+        """`stack` is T, the frames that make up an observation; at the start of a segment its
+        first one counts T times."""
+        self._stack = stack
+        self._open: dict[bytes, tuple[Record, ...]] = {}
 
-    def add(self, record: Record) -> tuple[Record, Transition] | None:
-        """The transition that `record` completes, with the record that began it."""
-        previous = self._open.pop(record.session, None)
+    def add(self, record: Record) -> Joined | None:
+        """The transition that `record` completes."""
+        stack = self._open.pop(record.session, ())
+        follows = bool(stack) and _follows(stack[-1], record)
+        next_stack = (*stack[1:], record) if follows else (record,) * self._stack
         if not record.last:
-            self._open[record.session] = record
-        if previous is None or not _follows(previous, record):
+            self._open[record.session] = next_stack
+        if not follows:
             return None
-        return previous, {
+        previous = stack[-1]
+        transition = {
             "observation": dict(previous.observation),
             "next_observation": dict(record.observation),
             "action": previous.action,
             "reward": previous.reward,
             "terminated": previous.terminated,
         }
+        return Joined(previous, transition, stack, next_stack)
 
     def relabel(self, relabel: Relabel) -> None:
         """Gives a record that waits for its successor the new label, if it is concerned."""
-        waiting = self._open.get(relabel.session)
-        if waiting is not None and relabel.first_seq <= waiting.seq <= relabel.last_seq:
-            self._open[relabel.session] = replace(
-                waiting, reward=relabel.reward, terminated=relabel.terminated
-            )
+        stack = self._open.get(relabel.session, ())
+        if stack and relabel.first_seq <= stack[-1].seq <= relabel.last_seq:
+            label = {"reward": relabel.reward, "terminated": relabel.terminated}
+            self._open[relabel.session] = (*stack[:-1], replace(stack[-1], **label))
 
     def break_off(self, session: bytes) -> None:
         """What comes next in this session follows on nothing."""
@@ -59,7 +78,7 @@ def count_transitions(records: Iterable[Record]) -> tuple[int, int]:
     for record in records:
         joined = joiner.add(record)
         if joined is not None:
-            to_prior, to_online = halves(joined[0].source)
+            to_prior, to_online = halves(joined.first.source)
             prior, online = prior + to_prior, online + to_online
     return prior, online
 

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from serl_learner.agents.sac import Metrics, SACAgent
-from serl_learner.replay import Ring, sample_mixed
+from serl_learner.replay import Ring, Transition, sample_mixed
+from serl_learner.vision.augment import augment
+from serl_learner.vision.cameras import cameras
 
 
 @partial(jax.jit, static_argnames=("utd_ratio", "batch_size"), donate_argnums=0)
@@ -33,15 +35,26 @@ def critic_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
     """One update of the critics on a fresh batch."""
-    key, sample_key = jax.random.split(agent.key)
-    batch = sample_mixed(prior, online, sample_key, batch_size)
-    return agent.replace(key=key).update_critic(batch)
+    agent, batch = _draw(agent, prior, online, batch_size)
+    return agent.update_critic(batch)
 
 
 def actor_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
     """One update of policy and temperature on a fresh batch."""
+    agent, batch = _draw(agent, prior, online, batch_size)
+    return agent.update_actor(batch)
+
+
+def _draw(
+    agent: SACAgent, prior: Ring, online: Ring, batch_size: int
+) -> tuple[SACAgent, Transition]:
+    """A batch; raw images in it are augmented, those of o and o' independently (DrQ)."""
     key, sample_key = jax.random.split(agent.key)
-    batch = sample_mixed(prior, online, sample_key, batch_size)
-    return agent.replace(key=key).update_actor(batch)
+    batch = dict(sample_mixed(prior, online, sample_key, batch_size))
+    if cameras(batch["observation"]):
+        keys = jax.random.split(jax.random.fold_in(sample_key, 1))
+        for name, augment_key in zip(("observation", "next_observation"), keys, strict=True):
+            batch[name] = augment(augment_key, batch[name], agent.config.encoder)
+    return agent.replace(key=key), batch

@@ -6,7 +6,7 @@ Sources: SAC arXiv:1812.05905, REDQ arXiv:2101.05982, RLPD arXiv:2302.02948.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,9 @@ import optax
 from serl_learner import losses, tanh_gaussian
 from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
-from serl_learner.networks.state_vector import state_size, state_vector
 from serl_learner.types import ObservationSpec
+from serl_learner.vision.config import EncoderConfig
+from serl_learner.vision.encoder import ObservationEncoder
 
 Batch = Mapping[str, Any]
 Metrics = dict[str, jax.Array]
@@ -27,8 +28,9 @@ Metrics = dict[str, jax.Array]
 
 @dataclass(frozen=True)
 class SACConfig:
-    """Hyperparameters of the agent."""
+    """Hyperparameters of the agent; `encoder` matters only for observations with images."""
 
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
     hidden: tuple[int, ...] = (256, 256)
     activation: str = "tanh"
     layer_norm: bool = True
@@ -59,9 +61,15 @@ class SACConfig:
 
 
 class SACAgent(flax.struct.PyTreeNode):
-    """Parameters, optimizers and PRNG key; every network has an optimizer of its own (D6, D39)."""
+    """Parameters, optimizers and PRNG key; every network has an optimizer of its own (D6, D39).
+
+    `encoder` is what is trained of the shared observation encoder, by the critics' loss and with
+    their optimizer only; without images it has no parameters.
+    """
 
     key: jax.Array
+    encoder: Any
+    target_encoder: Any
     actor: Any
     critic: Any
     target_critic: Any
@@ -76,41 +84,48 @@ class SACAgent(flax.struct.PyTreeNode):
     def create(
         cls, key: jax.Array, spec: ObservationSpec, action_dim: int, config: SACConfig
     ) -> SACAgent:
-        """A fresh agent for observations of `spec` and actions [action_dim] in [-1, 1]."""
-        return _create(key, state_size(spec), action_dim, config)
+        """A fresh agent for what the encoder takes, `spec`, and actions [action_dim] in [-1, 1].
+
+        With images that is `encoder_input_spec` of the observations' layout.
+        """
+        return _create(key, tuple(sorted(spec.items())), action_dim, config)
 
     def temperature_value(self) -> jax.Array:
         """Entropy weight, scalar > 0."""
         return Temperature(self.config.temperature_initial).apply({"params": self.temperature})
 
+    def policy_params(self) -> Any:
+        """What an actor needs: the policy, with images beside what is trained of the encoder."""
+        return {"encoder": self.encoder, "policy": self.actor} if self.encoder else self.actor
+
     def update_critic(self, batch: Batch) -> tuple[SACAgent, Metrics]:
         """One step of critics and target critics; actor and temperature stay as they are."""
         config = self.config
         key, next_key, subset_key = jax.random.split(self.key, 3)
-        state, next_state = (
-            state_vector(batch["observation"]),
-            state_vector(batch["next_observation"]),
-        )
+        observation, following = batch["observation"], batch["next_observation"]
+        next_state = self.encode(self.encoder, following)
         next_action, next_log_prob = self._sample(self.actor, next_state, next_key)
+        target_state = self.encode(self.target_encoder, following)
         targets = subset(self.target_critic, subset_key, config.critic_subset)
         target = losses.td_target(
             batch["reward"],
             config.discount * (1.0 - batch["terminated"].astype(jnp.float32)),
-            apply_ensemble(_critic(config), targets, next_state, next_action),
+            apply_ensemble(_critic(config), targets, target_state, next_action),
             next_log_prob,
             self.temperature_value() if config.entropy_backup else jnp.float32(0.0),
             config.target_range,
         )
 
-        def loss(params: Any) -> tuple[jax.Array, jax.Array]:
-            q = apply_ensemble(_critic(config), params, state, batch["action"])
+        def loss(trained: Any) -> tuple[jax.Array, jax.Array]:
+            encoder, critic = _apart(trained)
+            state = self.encode(encoder, observation)
+            q = apply_ensemble(_critic(config), critic, state, batch["action"])
             return losses.critic_loss(q, target), q
 
-        (value, q), gradient = jax.value_and_grad(loss, has_aux=True)(self.critic)
-        critic, optimizer = _step(
-            config.learning_rate, gradient, self.critic_optimizer, self.critic
-        )
-        target_critic = optax.incremental_update(critic, self.target_critic, config.polyak)
+        trained = _together(self.encoder, self.critic)
+        (value, q), gradient = jax.value_and_grad(loss, has_aux=True)(trained)
+        trained, optimizer = _step(config.learning_rate, gradient, self.critic_optimizer, trained)
+        encoder, critic = _apart(trained)
         metrics = {
             "critic_loss": value,
             "q": q.mean(),
@@ -118,15 +133,20 @@ class SACAgent(flax.struct.PyTreeNode):
             "target": target.mean(),
         }
         agent = self.replace(
-            key=key, critic=critic, target_critic=target_critic, critic_optimizer=optimizer
+            key=key,
+            encoder=encoder,
+            target_encoder=optax.incremental_update(encoder, self.target_encoder, config.polyak),
+            critic=critic,
+            target_critic=optax.incremental_update(critic, self.target_critic, config.polyak),
+            critic_optimizer=optimizer,
         )
         return agent, metrics
 
     def update_actor(self, batch: Batch) -> tuple[SACAgent, Metrics]:
-        """One step of policy and temperature; the critics stay as they are."""
+        """One step of policy and temperature; critics and encoder stay as they are (D8)."""
         config = self.config
         key, sample_key = jax.random.split(self.key)
-        state = state_vector(batch["observation"])
+        state = jax.lax.stop_gradient(self.encode(self.encoder, batch["observation"]))
 
         def loss(params: Any) -> tuple[jax.Array, jax.Array]:
             action, log_prob = self._sample(params, state, sample_key)
@@ -157,28 +177,38 @@ class SACAgent(flax.struct.PyTreeNode):
         agent = self.replace(temperature=temperature, temperature_optimizer=optimizer)
         return agent, metrics | {"temperature": self.temperature_value()}
 
+    def encode(self, encoder: Any, observation: Any) -> jax.Array:
+        """What policy and critics see of observations [B, ...]: float32 [B, I]."""
+        state: jax.Array = _encoder(self.config).apply({"params": encoder}, observation)
+        return state
+
     def _sample(self, params: Any, state: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         network = policy_network(self.action_dim, self.config)
         return tanh_gaussian.sample(key, *network.apply({"params": params}, state))
 
 
-@partial(jax.jit, static_argnames=("state_dim", "action_dim", "config"))
-def _create(key: jax.Array, state_dim: int, action_dim: int, config: SACConfig) -> SACAgent:
+@partial(jax.jit, static_argnames=("spec", "action_dim", "config"))
+def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SACAgent:
     """One program: compiled op by op, a fresh agent takes longer than its update."""
+    encoder_key = jax.random.fold_in(key, len("encoder"))
     key, actor_key, critic_key, temperature_key = jax.random.split(key, 4)
-    state = jnp.zeros((1, state_dim), jnp.float32)
+    observation = {name: jnp.zeros((1, *shape), dtype) for name, (shape, dtype) in spec}
+    state, variables = _encoder(config).init_with_output(encoder_key, observation)
+    encoder = variables.get("params", {})
     action = jnp.zeros((1, action_dim), jnp.float32)
     actor = policy_network(action_dim, config).init(actor_key, state)["params"]
     critic = init_ensemble(_critic(config), critic_key, config.critics, state, action)
     temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
     return SACAgent(
         key=key,
+        encoder=encoder,
+        target_encoder=jax.tree.map(jnp.copy, encoder),
         actor=actor,
         critic=critic,
         target_critic=jax.tree.map(jnp.copy, critic),
         temperature=temperature,
         actor_optimizer=_adam(config.learning_rate).init(actor),
-        critic_optimizer=_adam(config.learning_rate).init(critic),
+        critic_optimizer=_adam(config.learning_rate).init(_together(encoder, critic)),
         temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
         action_dim=action_dim,
         config=config,
@@ -188,6 +218,20 @@ def _create(key: jax.Array, state_dim: int, action_dim: int, config: SACConfig) 
 def policy_network(action_dim: int, config: SACConfig) -> GaussianPolicy:
     """The policy head; the actor process builds the same one from the same configuration."""
     return GaussianPolicy(action_dim, config.hidden, config.activation, config.layer_norm)
+
+
+def _encoder(config: SACConfig) -> ObservationEncoder:
+    return ObservationEncoder(config.encoder)
+
+
+def _together(encoder: Any, critic: Any) -> Any:
+    """What the critics' loss trains; without images the critics alone."""
+    return {"encoder": encoder, "critic": critic} if encoder else critic
+
+
+def _apart(trained: Any) -> tuple[Any, Any]:
+    """The encoder and the critics of what `_together` made."""
+    return (trained["encoder"], trained["critic"]) if isinstance(trained, dict) else ({}, trained)
 
 
 def _critic(config: SACConfig) -> Critic:

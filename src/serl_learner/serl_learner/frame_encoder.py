@@ -1,0 +1,118 @@
+"""What replay keeps of a record's images: them, or the features of some crops of each."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from serl_learner.frame_ring import Frame, FrameLayout
+from serl_learner.frame_slots import KeyedFrame
+from serl_learner.types import ObservationSpec, Record
+from serl_learner.vision.augment import crop, recolour
+from serl_learner.vision.cached_crops import CachedCrops, cached_crops
+from serl_learner.vision.cameras import FEATURES, IMAGE, cameras
+from serl_learner.vision.config import EncoderConfig
+from serl_learner.vision.encoder import encoder_input_spec
+from serl_learner.vision.trunk import Trunk, load_trunk
+
+RECENT = 64
+"""Frames that are remembered: one belongs to some consecutive transitions, in both halves."""
+
+_load = cache(load_trunk)
+
+
+def trunk_of(spec: ObservationSpec, config: EncoderConfig) -> Trunk | None:
+    """The frozen network that observations of `spec` go through, loaded once; None: there is none.
+
+    Raises WeightsError.
+    """
+    return _load(config) if cameras(spec) else None
+
+
+def input_spec(spec: ObservationSpec, config: EncoderConfig) -> ObservationSpec:
+    """What the trained encoder takes for observations of `spec`; without images, `spec` itself.
+
+    Raises WeightsError, and ValueError if an image is not uint8 [H, W, 3].
+    """
+    return encoder_input_spec(spec, config, trunk_of(spec, config)) if cameras(spec) else spec
+
+
+class FrameEncoder:
+    """Turns records of one layout into frames. A record gives the same bits whenever it comes."""
+
+    def __init__(self, spec: ObservationSpec, config: EncoderConfig) -> None:
+        """Raises WeightsError, and ValueError if an image is not uint8 [H, W, 3]."""
+        self.config = config
+        self.trunk = trunk_of(spec, config)
+        self.cameras = cameras(spec)
+        self.layout = _layout(input_spec(spec, config), config)
+        self._recent: OrderedDict[tuple[bytes, int], Frame] = OrderedDict()
+        self._encode: Any = jax.jit(partial(_encode, self.trunk, config)) if self.trunk else None
+
+    def keyed(self, record: Record) -> KeyedFrame:
+        """Its frame, encoded the first time that it is asked for."""
+        key = record.session, record.seq
+        frame = self._recent.get(key)
+        if frame is None:
+            frame = self._recent[key] = self.frame(record)
+            if len(self._recent) > RECENT:
+                self._recent.popitem(last=False)
+        return KeyedFrame(key, frame)
+
+    def frame(self, record: Record) -> Frame:
+        """Encodes it. With a stack, the frames of an episode have their crops in common."""
+        images = {camera: record.observation[IMAGE + camera] for camera in self.cameras}
+        if self.trunk is None:
+            return {IMAGE + camera: image for camera, image in images.items()}
+        number = record.seq if self.config.stack == 1 else record.episode
+        crops = {
+            camera: cached_crops(record.session, number, camera, self.config)
+            for camera in self.cameras
+        }
+        features = self._encode(self.trunk.params, images, crops)
+        return {name: np.asarray(value) for name, value in features.items()}
+
+
+def _layout(inputs: ObservationSpec, config: EncoderConfig) -> FrameLayout:
+    """Of what the encoder takes [T, ...], what is stored of one frame."""
+    spec: ObservationSpec = {}
+    for name, (shape, dtype) in inputs.items():
+        if name.startswith(FEATURES):
+            spec[name] = ((config.crops, *shape[1:]), "float16")
+        elif name.startswith(IMAGE):
+            spec[name] = (shape[1:], dtype)
+    return FrameLayout(spec, config.stack)
+
+
+def _encode(
+    trunk: Trunk,
+    config: EncoderConfig,
+    params: Any,
+    images: dict[str, jax.Array],
+    crops: dict[str, CachedCrops],
+) -> Frame:
+    """Images [H, W, 3] by camera -> features of their K crops, float16 [K, h, w, c]."""
+    variants = {camera: _variants(image, crops[camera], config) for camera, image in images.items()}
+    maps = features_of(trunk, params, variants)
+    return {FEATURES + camera: value.astype(jnp.float16) for camera, value in maps.items()}
+
+
+def _variants(image: jax.Array, crops: CachedCrops, config: EncoderConfig) -> jax.Array:
+    many = jnp.broadcast_to(image, (config.crops, *image.shape))
+    if config.pad:
+        many = crop(many, crops.offsets, config.pad)
+    return recolour(many, crops.colours) if config.colour_jitter else many
+
+
+def features_of(trunk: Trunk, params: Any, images: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """Images [N, H, W, 3] by camera -> feature maps float32 [N, h, w, c]; one batch if they are
+    of one size."""
+    if len({image.shape for image in images.values()}) > 1:
+        return {camera: trunk.features(params, image) for camera, image in images.items()}
+    maps = trunk.features(params, jnp.concatenate(list(images.values())))
+    return dict(zip(images, jnp.split(maps, len(images)), strict=True))

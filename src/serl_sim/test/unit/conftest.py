@@ -39,7 +39,7 @@ class Insertion:
         )
 
     def tool_in_fixture(self, state) -> Pose:
-        return self.config.target.inverse() @ state.tcp_pose
+        return self.simulation.fixture.inverse() @ state.tcp_pose
 
     def succeeded(self, state) -> bool:
         tool = self.tool_in_fixture(state)
@@ -64,6 +64,12 @@ class Insertion:
 @pytest.fixture(scope="session")
 def insertion() -> Insertion:
     return Insertion(SceneConfig())
+
+
+@pytest.fixture(scope="session")
+def moved() -> Insertion:
+    """The socket is somewhere else in every episode."""
+    return Insertion(SceneConfig(socket_random_xy=0.015))
 
 
 @pytest.fixture

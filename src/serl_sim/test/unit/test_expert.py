@@ -80,6 +80,29 @@ def test_expert_succeeds_often_and_slowly(insertion):
     assert 45.0 <= length <= 75.0
 
 
+def test_it_succeeds_as_often_where_the_socket_was_moved(moved):
+    """On 100 seeds 84 %, as often as where it was not; believing it at the target: never."""
+
+    def told(fixture_of_episode):
+        expert = ScriptedExpert(ExpertConfig())
+
+        def policy_of_seed(seed):
+            begun = []
+
+            def act(state):
+                if not begun:
+                    expert.reset(seed, fixture_of_episode())
+                    begun.append(True)
+                return expert.act(state)
+
+            return act
+
+        return rates(moved, policy_of_seed, range(20))[0]
+
+    assert told(lambda: moved.simulation.fixture) >= 0.6
+    assert told(lambda: None) < 0.2
+
+
 @pytest.mark.parametrize("policy_of_seed", [lambda _: straight_down, random_of_seed])
 def test_blind_policies_fail(insertion, policy_of_seed):
     assert rates(insertion, policy_of_seed, range(10))[0] == 0.0

@@ -46,4 +46,4 @@ def _words(session: bytes, number: int, camera: str, k: int) -> np.ndarray:
     name = camera.encode()
     parts = (session, str(number).encode(), name, str(k).encode())
     text = b"".join(len(part).to_bytes(4, "little") + part for part in parts)
-    return np.frombuffer(hashlib.blake2b(text, digest_size=40).digest(), np.uint64)
+    return np.frombuffer(hashlib.blake2b(text, digest_size=40).digest(), "<u8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 FROZEN = ("efficientnet_lite0", "resnet10")
@@ -50,11 +51,13 @@ class EncoderConfig:
         _at_least("pad", self.pad, 0)
         if not 0.0 <= self.colour_jitter <= 1.0:
             raise ValueError(f"colour_jitter {self.colour_jitter} is not in [0, 1]")
-        if self.weights and not self.frozen:
+        if (self.weights or self.weights_sha256) and not self.frozen:
             raise ValueError(
-                f"weights {self.weights!r} is given, but encoder {self.kind!r} is trained from"
-                f" scratch; weights are for {', '.join(FROZEN)}"
+                f"weights {self.weights or self.weights_sha256!r} are given, but encoder"
+                f" {self.kind!r} is trained from scratch; weights are for {', '.join(FROZEN)}"
             )
+        if self.weights_sha256 and not re.fullmatch("[0-9a-fA-F]{64}", self.weights_sha256):
+            raise ValueError(f"weights_sha256 {self.weights_sha256!r} is not 64 hex digits")
 
     @property
     def frozen(self) -> bool:

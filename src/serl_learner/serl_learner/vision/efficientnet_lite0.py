@@ -84,7 +84,7 @@ def load_params(path: str = "", sha256: str = "") -> tuple[Any, str]:
       WeightsError: the package or the file is missing, is not the expected one, or does not fit.
     """
     content, found = read_checked(
-        Path(path) if path else package_file(), sha256 or ("" if path else SHA256)
+        Path(path).expanduser() if path else package_file(), sha256 or ("" if path else SHA256)
     )
     return fold(read_state_dict(content)), found
 

@@ -90,7 +90,7 @@ def load_params(path: str = "", sha256: str = "") -> tuple[Any, str]:
             "the encoder resnet10 needs SERL's weights, which no package has: download"
             f" {SOURCE} and set `weights` to the path of the file"
         )
-    content, found = read_checked(Path(path), sha256)
+    content, found = read_checked(Path(path).expanduser(), sha256)
     return fit(load_arrays(content)), found
 
 

@@ -35,8 +35,17 @@ class RestrictedUnpickler(pickle.Unpickler):
         return StandIn(full, self._allowed[full])
 
 
-class StandIn:
-    """A global of the file: can be called; cannot be changed by the file."""
+class Unchangeable:
+    """What the file may hold, but not alter."""
+
+    __slots__ = ()
+
+    def __setstate__(self, state: Any) -> None:
+        raise WeightsError(f"the file alters a {type(self).__name__}: refused")
+
+
+class StandIn(Unchangeable):
+    """A global of the file, which may be called."""
 
     __slots__ = ("_function", "name")
 
@@ -46,9 +55,6 @@ class StandIn:
 
     def __call__(self, *arguments: Any) -> Any:
         return self._function(*arguments)
-
-    def __setstate__(self, state: Any) -> None:
-        raise WeightsError(f"the file changes {self.name!r}: refused")
 
 
 class PickledDict(dict[Any, Any]):

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from serl_learner.vision.restricted_pickle import PickledDict, RestrictedUnpickler, StandIn
+from serl_learner.vision.restricted_pickle import (
+    PickledDict,
+    RestrictedUnpickler,
+    StandIn,
+    Unchangeable,
+)
 from serl_learner.vision.weights import WeightsError
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # first pickle of a legacy file
@@ -28,8 +33,10 @@ _STORAGES = {
 }
 
 
-class _Storage:
+class _Storage(Unchangeable):
     """A block of numbers that tensors look into; its bytes may come later in the file."""
+
+    __slots__ = ("count", "data", "dtype")
 
     def __init__(self, dtype: np.dtype, count: int) -> None:
         self.dtype, self.count = dtype, count
@@ -41,8 +48,10 @@ class _Storage:
         self.data = np.frombuffer(content, self.dtype)
 
 
-class _Tensor:
+class _Tensor(Unchangeable):
     """A strided view of a storage."""
+
+    __slots__ = ("_offset", "_size", "_storage", "_stride")
 
     def __init__(
         self,
@@ -57,7 +66,9 @@ class _Tensor:
     def numpy(self) -> np.ndarray:
         if min((self._offset, *self._size, *self._stride)) < 0:
             raise WeightsError(f"a tensor {self._size} has a negative size or stride")
-        last = self._offset + sum((n - 1) * s for n, s in zip(self._size, self._stride))
+        last = self._offset + sum(
+            (n - 1) * s for n, s in zip(self._size, self._stride, strict=True)
+        )
         if self._storage.data is None or (0 not in self._size and last >= self._storage.count):
             raise WeightsError(f"a tensor {self._size} lies outside its storage")
         strides = [s * self._storage.dtype.itemsize for s in self._stride]

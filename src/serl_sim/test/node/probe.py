@@ -24,7 +24,7 @@ class Probe(Node):
         super().__init__(name, **kwargs)
         self.bench = bench
         self.states, self.statuses, self.metrics = [], [], []
-        self.interventions, self.connectors = [], []
+        self.interventions, self.connectors, self.fixtures = [], [], []
         self.commands = self.create_publisher(ArmCommand, "arm/command", COMMAND)
         self.resets = self.create_client(ResetScene, "reset_scene")
         self.recovers = self.create_client(Trigger, "arm/recover")
@@ -37,6 +37,9 @@ class Probe(Node):
 
     def listen_to_connector(self) -> None:
         self.create_subscription(PoseStamped, "sim/connector_pose", self.connectors.append, STATE)
+
+    def listen_to_fixture(self) -> None:
+        self.create_subscription(PoseStamped, "scene/fixture", self.fixtures.append, STATE)
 
     def _on_state(self, message: RobotState) -> None:
         self.states.append(state_from_msg(message))

@@ -13,21 +13,11 @@ from rclpy.parameter import Parameter
 
 from serl_controllers.ros_qos import STATUS, TRANSITIONS
 from serl_interfaces.msg import NodeStatus, Transition
-from serl_sim.gl_backend import DEBIAN_PACKAGES, GLError, find_backend
+from serl_sim.gl_backend import DEBIAN_PACKAGES
 from serl_sim.sim_node import SimNode
 
 STEPS = 5
 END = 2
-
-
-@pytest.fixture(scope="module")
-def draws():
-    """Whether pictures can be drawn here."""
-    try:
-        find_backend()
-    except GLError:
-        return False
-    return True
 
 
 def parameters(folder):

@@ -12,14 +12,15 @@ from probe import Probe
 
 from serl_controllers.ros_arm import state_from_msg
 from serl_sim import ros_benchmark
+from serl_sim.gl_backend import DEBIAN_PACKAGES
 
 
 @pytest.fixture
 def start(domain):
     processes = []
 
-    def _start(module, *arguments):
-        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+    def _start(module, *arguments, **variables):
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), **variables}
         command = [sys.executable, "-m", f"serl_sim.{module}", *arguments]
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         processes.append(process)
@@ -56,6 +57,17 @@ def test_wrong_parameter_is_one_line_and_exit_code_one(start):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "clearance is -1.0, expected more than 0" in errors
+    assert "Traceback" not in errors
+
+
+def test_cameras_without_opengl_end_it_with_what_to_install(start):
+    """Exit code 1 before it is up: nobody starts it again. Without a display glfw cannot draw."""
+    names = ("--ros-args", "-p", "cameras.names:=[side]")
+    process = start("sim_node", *names, MUJOCO_GL="glfw", DISPLAY="", WAYLAND_DISPLAY="")
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "sim: no OpenGL draws without a window here (glfw: " in errors
+    assert DEBIAN_PACKAGES in errors
     assert "Traceback" not in errors
 
 

@@ -72,7 +72,7 @@ class ActorNode(Node):
         )
         self._board = RosBoard(self)
         self._robot = self._make_robot()
-        self._environment = Environment(self._robot, config.task)
+        self._environment = Environment(self._robot, config.task, cameras=config.cameras)
         policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
         self._source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
@@ -123,11 +123,13 @@ class ActorNode(Node):
     def _make_robot(self) -> RobotClient:
         config, waiting = self._config, self._board.waiting
         if config.lockstep:
-            return RosRobotClient(self, config.robot, waiting)
+            return RosRobotClient(self, config.robot, waiting, config.cameras.names)
         motion = None if config.simulated else config.motion
         workspace = Workspace.of(config.task)
         period = config.task.control_period
-        return RealtimeClient(self, config.robot, motion, workspace, period, waiting)
+        return RealtimeClient(
+            self, config.robot, motion, workspace, period, waiting, config.cameras
+        )
 
     def _make_link(self, session: bytes, memory: JobMemory) -> LearnerLink:
         return LearnerLink(
@@ -154,8 +156,9 @@ class ActorNode(Node):
             config.seed,
             config.lockstep,
             memory,
-            watch=ObservationPublisher(self),
+            watch=ObservationPublisher(self, self._environment.frame_name),
             attend=self._attend,
+            stack=config.agent.encoder.stack,
         )
 
     def _measure(self) -> dict[str, float | None]:
@@ -173,6 +176,7 @@ class ActorNode(Node):
             "retransmitted": sender.retransmitted,
             "demonstrations": self._link.demonstrations,
             "refused_actions": self._environment.refused_actions,
+            "camera_pauses": self._environment.pauses,
             "overruns": self._robot.overruns if isinstance(self._robot, RealtimeClient) else None,
         }
 

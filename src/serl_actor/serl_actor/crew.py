@@ -17,6 +17,7 @@ from serl_actor.drivers import (
     WatchedDriver,
 )
 from serl_actor.environment import Environment
+from serl_actor.frame_history import FrameHistory
 from serl_actor.job import JobFailed, Phase, Training
 from serl_actor.job_memory import JobMemory
 from serl_actor.outlet import Outlet
@@ -83,8 +84,12 @@ class ActorCrew:
         memory: JobMemory,
         watch: Watch = lambda observation, state: None,
         attend: Callable[[], None] = lambda: None,
+        stack: int = 1,
     ) -> None:
-        """`watch` sees every observation; `attend` is called before each episode of the job."""
+        """`watch` sees every observation; `attend` is called before each episode of the job.
+
+        `stack`: so many pictures of each camera the policy sees at once.
+        """
         self._environment = environment
         self._policy = policy
         self._source = source
@@ -95,6 +100,7 @@ class ActorCrew:
         self._memory = memory
         self._watch = watch
         self._attend = attend
+        self._stack = stack
         self._demonstrations: int | None = None
         self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
@@ -165,13 +171,14 @@ class ActorCrew:
     def policy(self, interventions: bool) -> Driver:
         """Acts with the newest policy, sampled; an operator may take over."""
         self._warm_up(self.snapshot())
-        driver = PolicyDriver(self._policy, self._source, self._seed + 1)
+        driver = PolicyDriver(self._policy, self._source, self._seed + 1, self._stack)
         return CorrectedDriver(driver, self._environment.robot) if interventions else driver
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
         """Acts with one fixed policy."""
         self._warm_up(snapshot)
-        return EvaluationDriver(self._policy, snapshot, deterministic, self._seed + 2)
+        seed = self._seed + 2
+        return EvaluationDriver(self._policy, snapshot, deterministic, seed, self._stack)
 
     def run(self, driver: Driver, seed: int | None = None) -> Episode:
         """One episode of the job; without `seed` the starts follow from the job's seed.
@@ -240,7 +247,8 @@ class ActorCrew:
 
     def _warm_up(self, snapshot: Snapshot) -> None:
         """Has the policy compiled before time counts."""
-        nothing = {key: np.zeros(*spec) for key, spec in self._policy.spec.items()}
+        zeros = {key: np.zeros(*spec) for key, spec in self._policy.spec.items()}
+        nothing = FrameHistory(self._stack).extend(zeros)
         self._policy.mode(snapshot.params, nothing)
         self._policy.sample(snapshot.params, nothing, jax.random.PRNGKey(0))
 

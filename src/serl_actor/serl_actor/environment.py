@@ -66,6 +66,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
     @property
+    def frame_name(self) -> str:
+        """Of the frame that `state/*` is given in: start or fixture."""
+        return self.task.frame if self._cameras.names else "fixture"
+
+    @property
     def state(self) -> ArmState:
         """The arm state behind the last observation."""
         if self._state is None:
@@ -85,8 +90,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self._steps = 0
         self._move(lambda: self.robot.reset(start, self.episode_seed))
         self._look()
-        relative = self._cameras.names and self.task.frame == "start"
-        self._frame = self.state.tcp_pose if relative else self.task.target
+        self._frame = self.state.tcp_pose if self.frame_name == "start" else self.task.target
         return self._observe(), {}
 
     def step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from serl_actor.camera_views import CamerasConfig
 from serl_actor.job import JobConfig
 from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.ros_robot_client import RobotClientConfig
@@ -26,6 +27,7 @@ class ActorNodeConfig:
         no room; empty: nowhere.
       journal: file that gets a line for every record and relabel before it is sent, as a witness
         of its own; empty: none.
+      cameras: what is seen beside the arm's state.
       motion: how a real arm goes to a start.
       agent: the learner's agent; what shapes the policy must agree.
     """
@@ -38,6 +40,7 @@ class ActorNodeConfig:
     journal: str = ""
     task: TaskConfig = field(default_factory=TaskConfig)
     job: JobConfig = field(default_factory=JobConfig)
+    cameras: CamerasConfig = field(default_factory=CamerasConfig)
     robot: RobotClientConfig = field(default_factory=RobotClientConfig)
     motion: ResetMotionConfig = field(default_factory=ResetMotionConfig)
     sender: SenderConfig = field(default_factory=SenderConfig)

@@ -14,13 +14,13 @@ from serl_controllers.ros_qos import STATE
 from serl_interfaces.msg import Observation
 from serl_learner.ros_tensors import tensors_to_msgs
 
-FIXTURE_FRAME = "fixture"
-
 
 class ObservationPublisher:
     """Publishes from the rollout's thread; counts control steps since the actor started."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, frame_id: str) -> None:
+        """`frame_id` names the frame of `state/*`; see serl_actor.observation."""
+        self._frame_id = frame_id
         self._publisher = node.create_publisher(Observation, "observation", STATE)
         self._step = 0
 
@@ -29,7 +29,7 @@ class ObservationPublisher:
         if self._publisher.get_subscription_count():
             stamp = time_from_ns(state.stamp_ns)
             message = Observation(
-                header=Header(stamp=stamp, frame_id=FIXTURE_FRAME),
+                header=Header(stamp=stamp, frame_id=self._frame_id),
                 step=self._step,
                 tensors=tensors_to_msgs(observation),
             )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from rclpy.node import Node
 
+from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import BROKEN_MODES
+from serl_actor.frames import Frame, StaleImage
 from serl_actor.intervention import Intervention
 from serl_actor.reset_motion import ResetMotionConfig, plan_reset
 from serl_actor.robot_client import ArmFault, CommandRefused, ResetRefused, StaleState
 from serl_actor.ros_arm_topics import ArmTopics
+from serl_actor.ros_cameras import CameraTopics
 from serl_actor.ros_robot_client import RobotClientConfig
 from serl_actor.ros_scene import SceneReset
 from serl_actor.workspace import Workspace
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
+
+FIRST_PICTURES = 1.0
+"""For pictures of a scene that was reset [s]."""
 
 
 class RealtimeClient:
@@ -38,8 +44,13 @@ class RealtimeClient:
         workspace: Workspace,
         control_period: float,
         waiting: Callable[[str], None],
+        cameras: CamerasConfig | None = None,
     ) -> None:
-        """`motion`: how to go to a start; None: the robot is simulated and can be put there."""
+        """`motion`: how to go to a start; None: the robot is simulated and can be put there.
+
+        `cameras`: whose pictures belong to the states; None: nobody's.
+        """
+        cameras = cameras or CamerasConfig()
         self._config = config
         self._motion = motion
         self._workspace = workspace
@@ -47,6 +58,9 @@ class RealtimeClient:
         self._waiting = waiting
         self._topics = ArmTopics(node, config.frame_id, exclusive=motion is not None)
         self._scene = SceneReset(node, config.reset_timeout, waiting) if motion is None else None
+        self._cameras = CameraTopics(node, cameras.names)
+        self._max_age = cameras.limits.max_age
+        self._stamp_ns = 0  # of the state returned last
         self._command_seq = 0
         self._next = 0.0
         self.overruns = 0
@@ -63,9 +77,13 @@ class RealtimeClient:
             state = self._scene.reset(start, seed)
             self._topics.take_over(state)
             self._command_seq = state.command_seq
+            if not self._cameras.wait_since(state.stamp_ns, 0.0):  # the scene was another before
+                self._cameras.wait_since(state.stamp_ns, FIRST_PICTURES)
+                state = self._fresh()
         else:
             state = self._go(start)
         self._next = time.monotonic()
+        self._stamp_ns = state.stamp_ns
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
@@ -97,7 +115,25 @@ class RealtimeClient:
                 f"no state came within {age} s after command {self._command_seq}; the newest has "
                 f"the stamp {stamp_ns} ns"
             )
-        return self._fresh()
+        state = self._fresh()
+        self._stamp_ns = state.stamp_ns
+        return state
+
+    def images(self) -> Mapping[str, Frame]:
+        """Of each camera the picture closest to the state returned last.
+
+        Raises:
+          StaleImage: a camera has none that is younger than its limit.
+        """
+        try:
+            return self._cameras.of_now(self._stamp_ns, self._max_age)
+        except StaleImage as error:
+            self._waiting(f"{error.waiting_for} ({error})")
+            raise
+
+    def fixture(self) -> Pose | None:
+        """Where the simulator put it; None: the arm is real, and nobody knows."""
+        return None if self._scene is None else self._scene.fixture
 
     def hold(self) -> None:
         """Commands the pose that the arm has, if that is known; else the controller's watchdog

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rclpy.node import Node
 
+from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.robot_client import CommandRefused, StaleState
 from serl_actor.ros_arm_topics import ArmTopics
+from serl_actor.ros_cameras import CameraTopics
 from serl_actor.ros_scene import SceneReset
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
@@ -23,7 +25,7 @@ class RobotClientConfig:
     Attributes:
       frame_id: the arm's base frame.
       retry_period: lockstep: silence after which the same command number is sent again [s].
-      state_timeout: lockstep: silence after which the state counts as stale [s].
+      state_timeout: lockstep: silence after which the state or its pictures count as stale [s].
       reset_timeout: for an answer to reset_scene, which is then asked again [s].
       operator_timeout: lockstep: for an operator's answer to a state [s].
       state_age: real time: a state older than this is stale [s].
@@ -57,49 +59,63 @@ class RosRobotClient:
     """
 
     def __init__(
-        self, node: Node, config: RobotClientConfig, waiting: Callable[[str], None]
+        self,
+        node: Node,
+        config: RobotClientConfig,
+        waiting: Callable[[str], None],
+        cameras: Sequence[str] = (),
     ) -> None:
+        """`cameras`: names of those whose pictures belong to each state."""
         self._config = config
         self._waiting = waiting
+        self._cameras = CameraTopics(node, cameras)
         self._topics = ArmTopics(node, config.frame_id)
         self._scene = SceneReset(node, config.reset_timeout, waiting)
         self._state: ArmState | None = None
         self._target: ArmTarget | None = None
 
     def reset(self, start: Pose, seed: int) -> ArmState:
-        """Resets the scene with the tool at `start`; see SceneReset."""
-        self._state = self._scene.reset(start, seed)
+        """Resets the scene with the tool at `start`; raises as SceneReset, and as `step`."""
+        state = self._state = self._scene.reset(start, seed)
         self._target = None
-        self._topics.take_over(self._state)
-        return self._state
+        self._topics.take_over(state)
+        if not self._cameras.wait_stamp(state.stamp_ns, self._config.retry_period):
+            self._exchange(
+                ArmTarget(state.tcp_pose),
+                state.command_seq,
+                state,
+                lambda heard: heard.stamp_ns == state.stamp_ns,
+            )
+        return state
 
     def step(self, target: ArmTarget) -> ArmState:
         """Sends the next command and returns the state that answers it.
 
         Raises:
           StaleState: no answer within state_timeout.
+          StaleImage: an answer, but without a picture of each camera.
           CommandRefused: the robot says it refused commands, or another node commands it.
         """
         assert self._state is not None, "reset comes first"
         before = self._state
         seq = before.command_seq + 1
-        started = time.monotonic()
-        while (silent := time.monotonic() - started) < self._config.state_timeout:
-            self._topics.send(target, seq, before.stamp_ns)
-            state = self._topics.wait_state(
-                lambda state: state.command_seq == seq and state.stamp_ns > before.stamp_ns,
-                self._config.retry_period,
-            )
-            if state is not None:
-                self._state, self._target = state, target
-                return state
-            self._check_refusals(before, seq)
-            self._waiting("the sim (an answer on arm/state)")
-        raise StaleState(
-            f"no state answered command {seq} for {silent:.1f} s, limit "
-            f"{self._config.state_timeout} s",
-            "the sim",
+        state = self._exchange(
+            target,
+            seq,
+            before,
+            lambda heard: heard.command_seq == seq and heard.stamp_ns > before.stamp_ns,
         )
+        self._state, self._target = state, target
+        return state
+
+    def images(self) -> Mapping[str, Frame]:
+        """The pictures with the stamp of the state returned last."""
+        assert self._state is not None, "reset comes first"
+        return self._cameras.at_stamp(self._state.stamp_ns)
+
+    def fixture(self) -> Pose | None:
+        """Where the simulator put it."""
+        return self._scene.fixture
 
     def hold(self) -> None:
         """Nothing to do: without a command no time passes."""
@@ -124,6 +140,31 @@ class RosRobotClient:
 
     def close(self) -> None:
         """Nothing to do: the node owns the topics."""
+
+    def _exchange(
+        self, target: ArmTarget, seq: int, before: ArmState, answers: Callable[[ArmState], bool]
+    ) -> ArmState:
+        """Sends until a state answers and every camera has a picture of its stamp.
+
+        A number that was carried out already is only answered again.
+        """
+        period, started = self._config.retry_period, time.monotonic()
+        state: ArmState | None = None
+        while (silent := time.monotonic() - started) < self._config.state_timeout:
+            self._topics.send(target, seq, before.stamp_ns)
+            state = self._topics.wait_state(answers, period)
+            if state is not None and self._cameras.wait_stamp(state.stamp_ns, period):
+                return state
+            self._check_refusals(before, seq)
+            self._waiting("the sim (an answer on arm/state, and pictures with it)")
+        if state is not None:
+            self._cameras.at_stamp(state.stamp_ns)  # names the camera that is missing
+            return state
+        raise StaleState(
+            f"no state answered command {seq} for {silent:.1f} s, limit "
+            f"{self._config.state_timeout} s",
+            "the sim",
+        )
 
     def _check_refusals(self, before: ArmState, seq: int) -> None:
         heard = self._topics.heard

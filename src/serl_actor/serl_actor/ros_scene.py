@@ -11,7 +11,7 @@ from rclpy.node import Node
 from serl_actor.robot_client import ResetRefused, StaleState
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Pose
-from serl_controllers.ros_arm import pose_to_msg, state_from_msg
+from serl_controllers.ros_arm import pose_from_msg, pose_to_msg, state_from_msg
 from serl_interfaces.srv import ResetScene
 
 FIRST_TIMEOUT = 1.0
@@ -19,13 +19,18 @@ FIRST_TIMEOUT = 1.0
 
 
 class SceneReset:
-    """Asks for a reset and waits for the answer; the executor's thread receives it."""
+    """Asks for a reset and waits for the answer; the executor's thread receives it.
+
+    Attributes:
+      fixture: where it is since the last reset, T_base_fixture; None before the first.
+    """
 
     def __init__(self, node: Node, timeout: float, waiting: Callable[[str], None]) -> None:
         """`timeout` [s] for an answer; `waiting` hears what takes long and may raise to cancel."""
         self._client = node.create_client(ResetScene, "reset_scene")
         self._timeout = timeout
         self._waiting = waiting
+        self.fixture: Pose | None = None
 
     def reset(self, start: Pose, seed: int) -> ArmState:
         """The first state of a new scene with the tool at `start`, T_base_tcp.
@@ -48,6 +53,7 @@ class SceneReset:
             raise StaleState(f"no answer to reset_scene within {self._timeout} s", "the sim")
         if not response.success:
             raise ResetRefused(f"reset_scene refused: {response.message}")
+        self.fixture = pose_from_msg(response.fixture)
         return state_from_msg(response.state)
 
     def _call(self, request: ResetScene.Request, timeout: float) -> ResetScene.Response | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
 from serl_actor.observation import KEYS
+from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmMode, ArmState
 from serl_controllers.geometry import Pose
 from serl_controllers.ros_arm import (
     pose_from_msg,
+    pose_to_msg,
     state_to_msg,
     target_from_msg,
     time_from_ns,
@@ -49,17 +53,54 @@ PERIOD_NS = 100_000_000
 DOWN = np.array((0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
 
 
+class FakeCamera:
+    """A camera whose pictures are all of one colour, which counts them.
+
+    `closed`: it has no pictures; `lost`: so many do not arrive.
+    """
+
+    def __init__(self, node: Node, name: str, size: int = 32) -> None:
+        self.closed, self.lost, self.taken = False, 0, 0
+        self.encoding = "rgb8"
+        self._size = size
+        topic = f"camera/{name}/color/image_raw"
+        self._publisher = node.create_publisher(Image, topic, qos_profile_sensor_data)
+
+    def shoot(self, stamp_ns: int) -> None:
+        if self.closed:
+            return
+        if self.lost > 0:
+            self.lost -= 1
+            return
+        self.taken += 1
+        pixels = np.full((self._size, self._size, 3), self.taken % 256, np.uint8)
+        self._publisher.publish(image_message(pixels, stamp_ns, self.encoding))
+
+
+def image_message(pixels: np.ndarray, stamp_ns: int, encoding: str = "rgb8") -> Image:
+    """As cameras publish it, the bytes as they are."""
+    height, width = pixels.shape[:2]
+    image = Image(height=height, width=width, encoding=encoding, step=pixels[0].nbytes)
+    image.header.stamp = time_from_ns(stamp_ns)
+    image.data.frombytes(pixels.tobytes())
+    return image
+
+
 class FakeSim(Node):
     """An arm that is at once where it is told to be; answers each command once it is its turn.
 
     `twist`: what its expert says to every state; None: there is no expert. `deaf`: so many
-    commands are lost. `realtime`: publishes states by the clock as long as `alive`.
+    commands are lost. `realtime`: publishes states by the clock as long as `alive`. `cameras`:
+    their names; each takes a picture of every state.
     """
 
-    def __init__(self, twist=None, deaf: int = 0, realtime: bool = False, **kwargs) -> None:
+    def __init__(
+        self, twist=None, deaf: int = 0, realtime: bool = False, cameras=(), **kwargs
+    ) -> None:
         super().__init__("sim", **kwargs)
+        self.cameras = {name: FakeCamera(self, name) for name in cameras}
         self.twist, self.deaf, self.realtime = twist, deaf, realtime
-        self.alive = True
+        self.alive, self.fixture = True, TaskConfig().target
         self.commands: list[tuple[int, Pose]] = []
         self._pose, self._seq, self._stamp = Pose.identity(), 0, 0
         self._states = self.create_publisher(RobotState, "arm/state", STATE)
@@ -94,6 +135,8 @@ class FakeSim(Node):
         )
 
     def _publish(self) -> RobotState:
+        for camera in self.cameras.values():
+            camera.shoot(self._stamp)
         message = state_to_msg(self.state(), FRAME)
         self._states.publish(message)
         if self._says is not None:
@@ -125,6 +168,7 @@ class FakeSim(Node):
         self._pose, self._seq = pose_from_msg(request.start), 0
         self._stamp += PERIOD_NS
         response.success, response.state = True, self._publish()
+        response.fixture = pose_to_msg(self.fixture)
         return response
 
     def _tick(self) -> None:

@@ -29,6 +29,7 @@ _NOT_LEARNING = {
         "checkpoint_every_s",
         "compression",
         "demonstrations_dir",
+        "features_dir",
         "lease_s",
         "log_bytes",
         "log_dir",

@@ -148,6 +148,7 @@ def _directories(arguments: Arguments) -> Parameters:
         "demonstrations_dir": arguments.demonstrations_dir,
         "log_dir": str(Path(arguments.run_dir) / "episodes"),
         "checkpoint_dir": checkpoints,
+        "features_dir": str(Path(arguments.run_dir) / "features"),
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from serl_learner.frame_index import FrameKey
 from serl_learner.frame_ring import Frame, FrameLayout
 from serl_learner.frame_slots import KeyedFrame
 from serl_learner.types import ObservationSpec, Record
@@ -20,8 +21,10 @@ from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.encoder import encoder_input_spec
 from serl_learner.vision.trunk import Trunk, load_trunk
 
-RECENT = 64
-"""Frames that are remembered: one belongs to some consecutive transitions, in both halves."""
+RECENT = 256
+"""Frames that are remembered: until their episode is on disk, unless it is a long one."""
+AHEAD = 8
+"""Records that are under way at once when many are encoded."""
 
 _load = cache(load_trunk)
 
@@ -51,21 +54,42 @@ class FrameEncoder:
         self.trunk = trunk_of(spec, config)
         self.cameras = cameras(spec)
         self.layout = _layout(input_spec(spec, config), config)
-        self._recent: OrderedDict[tuple[bytes, int], Frame] = OrderedDict()
+        self._recent: OrderedDict[FrameKey, Frame] = OrderedDict()
         self._encode: Any = jax.jit(partial(_encode, self.trunk, config)) if self.trunk else None
 
     def keyed(self, record: Record) -> KeyedFrame:
         """Its frame, encoded the first time that it is asked for."""
-        key = record.session, record.seq
-        frame = self._recent.get(key)
+        frame = self.known(record)
         if frame is None:
-            frame = self._recent[key] = self.frame(record)
-            if len(self._recent) > RECENT:
-                self._recent.popitem(last=False)
-        return KeyedFrame(key, frame)
+            (frame,) = self.frames([record])
+            self.remember(record, frame)
+        return KeyedFrame(_key(record), frame)
 
-    def frame(self, record: Record) -> Frame:
-        """Encodes it. With a stack, the frames of an episode have their crops in common."""
+    def known(self, record: Record) -> Frame | None:
+        """Its frame, if that is remembered."""
+        return self._recent.get(_key(record))
+
+    def remember(self, record: Record, frame: Frame) -> None:
+        """Takes a frame that was encoded before."""
+        self._recent[_key(record)] = frame
+        if len(self._recent) > RECENT:
+            self._recent.popitem(last=False)
+
+    def frames(self, records: Sequence[Record]) -> list[Frame]:
+        """Encodes them, several at a time; with a stack, an episode's have their crops in common.
+
+        The device gets each alone, whose bits then do not depend on how many they are; on a CPU
+        more at once would not be faster.
+        """
+        waiting: list[Any] = []
+        done: list[Frame] = []
+        for record in records:
+            waiting.append(self._encoded(record))
+            if len(waiting) == AHEAD:
+                done.append(jax.device_get(waiting.pop(0)))
+        return done + [jax.device_get(frame) for frame in waiting]
+
+    def _encoded(self, record: Record) -> Any:
         images = {camera: record.observation[IMAGE + camera] for camera in self.cameras}
         if self.trunk is None:
             return {IMAGE + camera: image for camera, image in images.items()}
@@ -74,8 +98,11 @@ class FrameEncoder:
             camera: cached_crops(record.session, number, camera, self.config)
             for camera in self.cameras
         }
-        features = self._encode(self.trunk.params, images, crops)
-        return {name: np.asarray(value) for name, value in features.items()}
+        return self._encode(self.trunk.params, images, crops)
+
+
+def _key(record: Record) -> FrameKey:
+    return record.session, record.seq
 
 
 def _layout(inputs: ObservationSpec, config: EncoderConfig) -> FrameLayout:
@@ -105,11 +132,11 @@ def _encode(
 def _variants(image: jax.Array, crops: CachedCrops, config: EncoderConfig) -> jax.Array:
     many = jnp.broadcast_to(image, (config.crops, *image.shape))
     if config.pad:
-        many = crop(many, crops.offsets, config.pad)
-    return recolour(many, crops.colours) if config.colour_jitter else many
+        many = crop(many, jnp.asarray(crops.offsets), config.pad)
+    return recolour(many, jnp.asarray(crops.colours)) if config.colour_jitter else many
 
 
-def features_of(trunk: Trunk, params: Any, images: dict[str, jax.Array]) -> dict[str, jax.Array]:
+def features_of(trunk: Trunk, params: Any, images: Mapping[str, Any]) -> dict[str, jax.Array]:
     """Images [N, H, W, 3] by camera -> feature maps float32 [N, h, w, c]; one batch if they are
     of one size."""
     if len({image.shape for image in images.values()}) > 1:

@@ -11,6 +11,7 @@ import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
 from serl_learner.frame_encoder import FrameEncoder, input_spec
+from serl_learner.frame_ring import Frame
 from serl_learner.frame_slots import KeyedFrame
 from serl_learner.replay import Ring
 from serl_learner.replay_half import ReplayHalf
@@ -65,8 +66,8 @@ class Learner:
         self.action_dim = action_dim
         self.agent = agent or create_agent(config, spec, action_dim, seed)
         encoder = config.agent.encoder
-        self._frames = FrameEncoder(spec, encoder) if cameras(spec) else None
-        layout = self._frames.layout if self._frames else None
+        self.frames = FrameEncoder(spec, encoder) if cameras(spec) else None
+        layout = self.frames.layout if self.frames else None
         self._prior = ReplayHalf(spec, action_dim, config.prior_bytes, layout)
         self._online = ReplayHalf(spec, action_dim, config.replay_bytes, layout)
         self.online_steps = 0
@@ -118,9 +119,14 @@ class Learner:
         """At least one update is due or done."""
         return self.online_steps > self.config.training_starts
 
-    def add(self, record: Record) -> None:
-        """Takes one record; RejectedRecord, naming value and limit, leaves everything as it was."""
+    def add(self, record: Record, frame: Frame | None = None) -> None:
+        """Takes one record; with `frame`, if its images were encoded before.
+
+        Raises RejectedRecord, naming value and limit, and leaves everything as it was.
+        """
         check_record(record, self.spec, self.action_dim, self.reward_range)
+        if self.frames is not None and frame is not None:
+            self.frames.remember(record, frame)
         joined = self._segments.add(record)
         if joined is not None:
             self._store(joined)
@@ -128,13 +134,13 @@ class Learner:
             self.demonstrations += 1
 
     def _store(self, joined: Joined) -> None:
-        transition = _as_arrays(joined.transition, self._frames is not None)
+        transition = _as_arrays(joined.transition, self.frames is not None)
         stacks: list[list[KeyedFrame]] = [[], []]
         for half, chosen in zip(
             (self._prior, self._online), halves(joined.first.source), strict=True
         ):
-            if chosen and self._frames is not None:
-                keyed = self._frames.keyed
+            if chosen and self.frames is not None:
+                keyed = self.frames.keyed
                 stacks = [[keyed(r) for r in rs] for rs in (joined.stack, joined.next_stack)]
             if chosen:
                 half.insert(joined.first, transition, *stacks)

@@ -42,6 +42,7 @@ from serl_learner.params_codec import ParamsError, read_params
 from serl_learner.ros_learner_worker import LearnerWorker
 from serl_learner.ros_log import COMPRESSIONS, encode_episode, read_episode
 from serl_learner.ros_params import params_to_msg
+from serl_learner.vision.weights import WeightsError
 
 WATCH_PERIOD = 0.5
 """Between two looks at what is waited for [s]."""
@@ -61,6 +62,8 @@ class NodeConfig:
       demonstrations_dir: successful demonstrations, shared by all runs of a task.
       log_dir: all other episodes.
       checkpoint_dir: checkpoints, and the best policy.
+      features_dir: what a frozen network makes of logged images, a file per episode: a restart
+        reads it instead. Without it everything is encoded again.
       checkpoint_every_s: between two checkpoints [s]; what a kill makes the learner do again.
       compression: of the log's files: "zstd", "lz4" or "none".
       serve_checkpoint: a file written by `save_checkpoint` with the tag "best", or its directory:
@@ -70,6 +73,7 @@ class NodeConfig:
     demonstrations_dir: str = ""
     log_dir: str = ""
     checkpoint_dir: str = ""
+    features_dir: str = ""
     checkpoint_every_s: float = 15.0
     compression: str = "zstd"
     serve_checkpoint: str = ""
@@ -101,7 +105,8 @@ class LearnerNode(Node):
         store = self._make_store(log)
         self._lock = LogLock(store.log) if store.log is not None else None
         checkpoints = _path(self._config.checkpoint_dir)
-        self._session = LearnerSession(config, session, store, checkpoints, log)
+        features = _path(self._config.features_dir)
+        self._session = LearnerSession(config, session, store, checkpoints, log, features=features)
         if self._config.serve_checkpoint:
             path = Path(self._config.serve_checkpoint)
             self._session.serve(read_params(path / BEST_POLICY if path.is_dir() else path))
@@ -216,7 +221,7 @@ def run() -> int:
         while not stop.is_set() and time.monotonic() < until:
             executor.spin_once(timeout_sec=0.1)
     idle = node.close()
-    if isinstance(node.failure, (EpisodeError, CheckpointError)):
+    if isinstance(node.failure, (EpisodeError, CheckpointError, WeightsError)):
         print(f"learner: {node.failure}", file=sys.stderr)
     elif node.failure is not None:
         traceback.print_exception(node.failure)

@@ -10,6 +10,7 @@ from serl_learner import checkpoint
 from serl_learner.actor_sessions import Acknowledgement, ActorSession, ActorSessions
 from serl_learner.atomic_file import remove_unfinished
 from serl_learner.checkpoint_writer import CheckpointWriter
+from serl_learner.disk_space import DiskSpace
 from serl_learner.episode_log import EpisodeLog, LogConfig
 from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import Episode, is_demonstration
@@ -45,18 +46,20 @@ class LearnerSession:
         checkpoints: Path | None = None,
         log: LogConfig | None = None,
         clock: Callable[[], float] = time.monotonic,
+        features: Path | None = None,
     ) -> None:
-        """`clock` is steady [s]. Raises EpisodeError: what is kept of old files is damaged."""
-        self.config = config
-        self.session = session
-        self.trainer = Trainer(config, session)
-        self.rejected = 0
-        self.last_rejection = ""
-        self.notices: list[str] = []
+        """`clock` is steady [s]; `features` is for the trainer.
+
+        Raises EpisodeError: what is kept of old files is damaged.
+        """
+        self.config, self.session, self._store = config, session, store
         log = log or LogConfig()
-        self._store = store
+        self.trainer = Trainer(config, session, features, DiskSpace(log.min_free_bytes))
+        self.rejected, self.last_rejection = 0, ""
+        self.notices: list[str] = []
         self._log = EpisodeLog(log, store, clock, self._on_sealed, self._on_written)
-        self._retention = LogRetention(store.log, log.log_bytes) if store.log else None
+        how = (log.log_bytes, self.trainer.drop_features)
+        self._retention = LogRetention(store.log, *how) if store.log else None
         self._writer = CheckpointWriter(checkpoints, store.space) if checkpoints else None
         self._positions: dict[str, int] = {}
         self._served: EncodedParams | None = None
@@ -163,6 +166,7 @@ class LearnerSession:
             self.trainer.break_off(episode.session)
 
     def _on_written(self, path: Path, episode: Episode) -> None:
+        self.trainer.keep_features(path, episode)
         if self._retention is None or path.parent != self._store.log or self.learner is None:
             return
         self._retention.note(path, episode)
@@ -208,7 +212,7 @@ class LearnerSession:
         return not self.serving and self.trainer.work()
 
     def look(self) -> None:
-        """What is to be done from time to time: leases, and writes that found no room."""
+        """What is due from time to time: leases, and writes that found no room."""
         if self.waiting_for:
             self._limit_log()
         self._log.look()
@@ -237,8 +241,8 @@ class LearnerSession:
 
     def _acknowledge(self, actor: ActorSession) -> Acknowledgement:
         learner = self.learner
-        unlimited = self.serving or not self.session.training
-        free = UNLIMITED if unlimited else self.trainer.free_steps()
+        limited = self.session.training and not self.serving
+        free = self.trainer.free_steps() if limited else UNLIMITED
         return Acknowledgement(
             actor_id=actor.actor_id,
             session=actor.session,
@@ -282,8 +286,7 @@ class LearnerSession:
     def _snapshot(self, learner: Learner) -> checkpoint.Snapshot:
         if not self.trainer.behind:
             self._positions = self.actors.positions()
-        published = self.trainer.published
-        version = published.version if published else 0
+        version = self.trainer.published.version if self.trainer.published else 0
         return checkpoint.take(learner, version, self._positions, source_commit())
 
     def close(self) -> None:

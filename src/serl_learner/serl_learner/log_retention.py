@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -64,10 +64,19 @@ class LogRetention:
     is larger than its limit. A file that is gone is first counted in `retired.json`.
     """
 
-    def __init__(self, directory: Path, limit: int | None) -> None:
-        """Finishes a removal that was interrupted. Raises EpisodeError: the JSON is damaged."""
+    def __init__(
+        self,
+        directory: Path,
+        limit: int | None,
+        removed: Callable[[Path], None] = lambda path: None,
+    ) -> None:
+        """Finishes a removal that was interrupted; `removed` hears of every file that goes.
+
+        Raises EpisodeError: the JSON is damaged.
+        """
         self._directory = directory
         self._limit = limit
+        self._removed = removed
         self._told_exceeded = False
         self._files: deque[_File] = deque()
         self.retired = self._load()
@@ -135,6 +144,7 @@ class LogRetention:
         for file in removed:
             self._files.popleft()
             file.path.unlink(missing_ok=True)
+            self._removed(file.path)
         return [file.path for file in removed]
 
     def _choose(self, prior_capacity: int, online_capacity: int) -> list[_File]:

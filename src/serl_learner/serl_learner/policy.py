@@ -109,7 +109,7 @@ def _head(
     stack = config.encoder.stack
     stacks = {c: x if stack > 1 else x[None] for c, x in images.items()}
     if trunk is None:
-        inputs = {IMAGE + camera: frames[None] for camera, frames in stacks.items()}
+        inputs = {IMAGE + camera: jnp.asarray(x)[None] for camera, x in stacks.items()}
     else:  # rounded as what is cached for the learner
         maps = features_of(trunk, trunk_params, stacks)
         inputs = {FEATURES + c: x[None].astype(jnp.float16) for c, x in maps.items()}

@@ -175,8 +175,9 @@ def _with_frames(ring: Ring, rows: jax.Array, key: jax.Array) -> Transition:
     """These transitions, their frames in the observations."""
     found = jax.tree.map(lambda leaf: leaf[rows], ring.data)
     first_key, next_key = jax.random.split(key)
-    frames = look_up(ring.frames, found.pop("frames"), first_key)
-    next_frames = look_up(ring.frames, found.pop("next_frames"), next_key)
+    stored = ring.frames or {}
+    frames = look_up(stored, found.pop("frames"), first_key)
+    next_frames = look_up(stored, found.pop("next_frames"), next_key)
     return found | {
         "observation": found["observation"] | frames,
         "next_observation": found["next_observation"] | next_frames,

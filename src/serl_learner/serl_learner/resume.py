@@ -80,8 +80,9 @@ def restore_log(
     Raises:
       EpisodeError: a file is damaged, or of another layout than the rest; names it.
     """
-    missing = []
+    missing, paths = [], []
     for path, episode in store.episodes():
+        paths.append(path)
         if trainer is not None:
             _check(trainer, path, episode)
         if path.parent == store.log:
@@ -94,9 +95,11 @@ def restore_log(
             if path.parent == store.log:
                 trainer.notice(1)  # whoever wrote it gave out one at least
             position = positions.get(episode.session.hex(), 0)
-            trainer.relearn(episode, trained_on=episode.next_seq <= position)
+            trainer.relearn(episode, trained_on=episode.next_seq <= position, path=path)
     if retention is not None and trainer is not None and trainer.learner is not None:
         trainer.learner.count_forgotten(retention.retired.prior, retention.retired.online)
+    if trainer is not None and trainer.cache is not None:
+        trainer.cache.files.keep_only(paths)
     reached = actors.positions()
     for name, position in positions.items():
         missing += _lack(name, reached.get(name, 0), position)

@@ -54,8 +54,8 @@ class SegmentJoiner:
         """Gives a record that waits for its successor the new label, if it is concerned."""
         stack = self._open.get(relabel.session, ())
         if stack and relabel.first_seq <= stack[-1].seq <= relabel.last_seq:
-            label = {"reward": relabel.reward, "terminated": relabel.terminated}
-            self._open[relabel.session] = (*stack[:-1], replace(stack[-1], **label))
+            newest = replace(stack[-1], reward=relabel.reward, terminated=relabel.terminated)
+            self._open[relabel.session] = (*stack[:-1], newest)
 
     def break_off(self, session: bytes) -> None:
         """What comes next in this session follows on nothing."""

@@ -7,9 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from serl_learner.agents.sac import SACAgent
+from serl_learner.disk_space import DiskSpace
 from serl_learner.episodes import Episode, is_demonstration
+from serl_learner.feature_files import Frames
+from serl_learner.frame_cache import FrameCache
+from serl_learner.frame_ring import Frame
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.params_codec import EncodedParams
 from serl_learner.policy import Policy
@@ -65,7 +70,17 @@ class Trainer:
     next record, and what comes meanwhile waits behind it.
     """
 
-    def __init__(self, config: LearnerConfig, session: SessionConfig) -> None:
+    def __init__(
+        self,
+        config: LearnerConfig,
+        session: SessionConfig,
+        features: Path | None = None,
+        space: DiskSpace | None = None,
+    ) -> None:
+        """`features` is where those of logged frames are kept; without it they are not."""
+        self._features = features
+        self._space = space or DiskSpace()
+        self.cache: FrameCache | None = None
         self.config = config
         self.session = session
         self.spec: ObservationSpec | None = None
@@ -90,6 +105,8 @@ class Trainer:
         learner.online_steps = self.counted.online_steps
         learner.demonstrations = self.counted.demonstrations
         self.learner = learner
+        if self._features and learner.frames is not None and learner.frames.trunk is not None:
+            self.cache = FrameCache(learner.frames, self._features, self._space)
         self.published = PublishedParams(Policy(spec, dim, self.config.agent).layout_hash)
         if self.session.training:
             self._compilation = threading.Thread(target=learner.compile, daemon=True)
@@ -114,14 +131,15 @@ class Trainer:
         if self.learner is not None:
             self._take(_Job(partial(self.learner.break_off, session)))
 
-    def relearn(self, episode: Episode, trained_on: bool) -> None:
-        """Takes a file of the log after a restart.
+    def relearn(self, episode: Episode, trained_on: bool, path: Path | None = None) -> None:
+        """Takes a file of the log, that at `path`, after a restart.
 
         `trained_on` says that the checkpoint knows it already; of others, what comes after the
         next block that is due goes into the backlog.
         """
         assert self.learner is not None
-        for job in self._jobs(episode):
+        frames = self.cache.restore(path, episode) if self.cache and path else {}
+        for job in self._jobs(episode, frames):
             if not self._backlog and (trained_on or not self._block_due):
                 job.do()
             else:
@@ -129,27 +147,37 @@ class Trainer:
         for record in episode.records:
             self.notice(record.policy_version)
 
+    def keep_features(self, path: Path, episode: Episode) -> None:
+        """Those of an episode that was just logged at `path`, for the next restart."""
+        if self.cache is not None:
+            self.cache.keep(path, episode)
+
+    def drop_features(self, path: Path) -> None:
+        """Those of a file that is gone from the log."""
+        if self.cache is not None:
+            self.cache.files.remove(path)
+
     def notice(self, version: int) -> None:
         """This version of the policy was given out, or an actor uses it."""
         if self.published is not None:
             self.published.notice(version)
 
-    def _jobs(self, episode: Episode) -> Iterator[_Job]:
+    def _jobs(self, episode: Episode, frames: Frames | None = None) -> Iterator[_Job]:
         """A demonstration that failed is not for training."""
         assert self.learner is not None
         demonstration = is_demonstration(episode)
         for entry in episode.entries:
             if demonstration or not isinstance(entry, Record) or entry.source != Source.DEMO:
-                yield self._job(self.learner, entry)
+                yield self._job(self.learner, entry, (frames or {}).get(entry.seq))
         if not episode.complete:
             yield _Job(partial(self.learner.break_off, episode.session))
 
-    def _job(self, learner: Learner, entry: Entry) -> _Job:
+    def _job(self, learner: Learner, entry: Entry, frame: Frame | None = None) -> _Job:
         if not isinstance(entry, Record):
             return _Job(partial(learner.relabel, entry))
         demonstration = entry.source == Source.DEMO
         return _Job(
-            partial(learner.add, entry),
+            partial(learner.add, entry, frame),
             steps=int(not demonstration and entry.source != Source.EVAL and not entry.last),
             demonstrations=int(demonstration and entry.last and entry.success),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from serl_learner.types import Entry, ObservationSpec, Record, Relabel, spec_of
+from serl_learner.vision.cameras import IMAGE
 
 
 class RejectedRecord(ValueError):
@@ -63,8 +64,14 @@ def check_observation(record: Record, spec: ObservationSpec) -> None:
         if found[key] != spec[key]:
             raise RejectedRecord(f"{_name(record)}: {key!r} is {found[key]}, not {spec[key]}")
         value = record.observation[key]
+        if key.startswith(IMAGE) and not _is_image(value):
+            raise RejectedRecord(f"{_name(record)}: {key!r} is {found[key]}, not uint8 [H, W, 3]")
         if np.issubdtype(value.dtype, np.floating) and not np.all(np.isfinite(value)):
             raise RejectedRecord(f"{_name(record)}: {key!r} holds a value that is not finite")
+
+
+def _is_image(value: np.ndarray) -> bool:
+    return value.dtype == np.uint8 and value.ndim == 3 and value.shape[-1] == 3 and value.size > 0
 
 
 def _name(entry: Entry) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import mujoco
 import numpy as np
 
@@ -26,6 +28,9 @@ class CameraRig:
         """
         if not config.names:
             raise SceneError("cameras.names is empty, expected the names of cameras of the scene")
+        # Mesa without a graphics card: threads of its own gain nothing for small pictures, and
+        # wait for each other where a learner has the other cores.
+        os.environ.setdefault("LP_NUM_THREADS", "0")
         self._config = config
         size = (config.width, config.height)
         self._renderer = Renderer(model, dict.fromkeys(config.names, size), facets=COARSE)

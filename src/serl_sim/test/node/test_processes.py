@@ -11,7 +11,6 @@ import pytest
 from probe import Probe
 
 from serl_controllers.ros_arm import state_from_msg
-from serl_sim import ros_benchmark
 from serl_sim.gl_backend import DEBIAN_PACKAGES
 
 
@@ -69,9 +68,3 @@ def test_cameras_without_opengl_end_it_with_what_to_install(start):
     assert "sim: no OpenGL draws without a window here (glfw: " in errors
     assert DEBIAN_PACKAGES in errors
     assert "Traceback" not in errors
-
-
-def test_benchmark_through_ros_runs(domain):
-    result = ros_benchmark.lockstep_steps(domain, steps=20)
-    assert result["value"] > 0.0
-    assert result["ratio"] == pytest.approx(result["value"] / result["reference"])

@@ -196,7 +196,7 @@ class Film:
         simulation = self._simulation
         time = 1e-9 * (simulation.state().stamp_ns - self._began_ns)
         # The fixture's frame is the tip's when the plug is seated, with z down.
-        tip = simulation.config.target.inverse() @ simulation.connector_pose()
+        tip = simulation.fixture.inverse() @ simulation.connector_pose()
         above = -1e3 * tip.position[2]
         return f"step {simulation.command_seq}   {time:.1f} s   connector {above:.1f} mm above seat"
 

@@ -17,8 +17,8 @@ from typing import Any
 from serl_franka_bringup import config, robots
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import apply_arguments, project, share_agent
+from serl_franka_bringup.respawn import Respawn
 from serl_franka_bringup.robots import Kind
-from serl_franka_bringup.supervisor import Respawn
 from serl_franka_bringup.task import OBSERVATIONS, TaskFile
 
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
@@ -123,8 +123,8 @@ class Arguments:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} '{getattr(self, name)}' is not {' or '.join(allowed)}")
         if self.observation is not None and self.observation not in OBSERVATIONS:
-            allowed = " or ".join(OBSERVATIONS)
-            raise ValueError(f"observation '{self.observation}' is not {allowed}")
+            known = " or ".join(OBSERVATIONS)
+            raise ValueError(f"observation '{self.observation}' is not {known}")
         for name in ("seed", "demos", "max_steps", "episodes", "minutes", "until"):
             value = getattr(self, name)
             if value is not None and value < 0:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import shlex
 import sys
 from pathlib import Path
 
 from launch.actions import (
     DeclareLaunchArgument,
     LogInfo,
+    OpaqueCoroutine,
     OpaqueFunction,
 )
 from launch_ros.actions import Node as NodeAction
 
 from launch import Action, LaunchContext
-from serl_franka_bringup import graph, plan
+from serl_franka_bringup import graph, plan, tied_exec
 from serl_franka_bringup.command_line import write_parameters
 from serl_franka_bringup.graph import Arguments, Node
+from serl_franka_bringup.ros_launch_job import LaunchJob, OnExit
 from serl_franka_bringup.run_directory import RunDirectory
 
 
@@ -50,23 +54,28 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
     directory = RunDirectory(planned.directory, part=planned.arguments.part)
     context.extend_globals({"serl_run_directory": directory})  # its lock lives as long as we do
     directory.save_configuration(graph.configuration(planned.nodes), sys.argv[1:])
+    job = LaunchJob(
+        planned.nodes,
+        lambda node, ended: node_action(node, write_parameters(node, directory), ended),
+    )
     log = LogInfo(msg=f"run directory {planned.directory}")
-    return [log, *(node_action(node, write_parameters(node, directory)) for node in planned.nodes)]
+    return [log, *job.start(), OpaqueCoroutine(coroutine=job.watch)]
 
 
-def node_action(node: Node, parameters: Path) -> NodeAction:
-    """One process of the graph; launch keeps the delay before a restart the same."""
+def node_action(node: Node, parameters: Path, on_exit: OnExit | None = None) -> NodeAction:
+    """One process of the graph, that dies with launch; `on_exit` decides what follows its end."""
+    tie = [sys.executable, "-S", tied_exec.__file__, str(os.getpid())]
     return NodeAction(
         package=node.package,
         executable=node.executable,
+        exec_name=node.name,
         name=node.name if node.renamed else None,
         namespace=node.namespace,
         arguments=list(node.arguments),
         parameters=[str(parameters)],
         remappings=list(node.remappings),
         additional_env=dict(node.environment),
-        respawn=node.respawn.limit > 0,
-        respawn_delay=node.respawn.first_delay,
-        respawn_max_retries=node.respawn.limit,
+        prefix=shlex.join(tie),
+        on_exit=on_exit,
         output="both",
     )

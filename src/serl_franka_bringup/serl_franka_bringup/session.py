@@ -15,6 +15,7 @@ from serl_controllers.domain import Domain
 from serl_franka_bringup.command_line import ros_arguments, write_parameters
 from serl_franka_bringup.executable import find_executable
 from serl_franka_bringup.graph import Node
+from serl_franka_bringup.job import namespace_of
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.supervisor import Death, Program, Supervisor
@@ -101,7 +102,6 @@ def run_session(
     """Runs the graph until `job_node` says done or failed, a vital node stays dead, or Ctrl-C."""
     from serl_franka_bringup.ros_monitor import Monitor
 
-    namespace = next((node.namespace for node in nodes if node.name == job_node), "")
     domain = Domain(directory.path)
     progress = Progress(time.monotonic())
     chosen = "chosen for this run" if domain.chosen_here else "from the environment"
@@ -113,7 +113,7 @@ def run_session(
     try:
         with (
             Interrupts() as interrupts,
-            Monitor(progress, domain.id, namespace) as monitor,
+            Monitor(progress, domain.id, namespace_of(nodes)) as monitor,
             ExitStack() as ends,
         ):
             for companion in companions:

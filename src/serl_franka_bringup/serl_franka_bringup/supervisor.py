@@ -19,28 +19,10 @@ from pathlib import Path
 
 from serl_franka_bringup import tied_exec
 from serl_franka_bringup.process_log import ProcessLog
+from serl_franka_bringup.respawn import Lives, Respawn
 
 IsUp = Callable[[str, float], bool]
 """Whether the named program has come up since a time [s]."""
-
-
-@dataclass(frozen=True)
-class Respawn:
-    """How often and how soon a process that died is started again.
-
-    The limit is of deaths without recovery. A process has recovered when it came up and the
-    work went on while it lived, or when it lived for `forget_after`: what is killed again and
-    again, but takes up its work each time, is always restarted; what only dies is not.
-    """
-
-    limit: int = 0  # restarts in a row without recovery; 0: never
-    first_delay: float = 1.0  # [s], doubled with each restart in quick succession
-    longest_delay: float = 15.0  # [s]; who lived for longer is restarted after `first_delay`
-    forget_after: float = 60.0  # [s] alive, which is recovery in any case
-
-    def delay(self, restarts: int) -> float:
-        """Wait before the restart after `restarts` earlier ones [s]."""
-        return min(self.first_delay * 2.0**restarts, self.longest_delay)
 
 
 @dataclass(frozen=True)
@@ -80,13 +62,8 @@ class _Child:
         self.program = program
         self.log = ProcessLog(log)
         self.process: subprocess.Popen | None = None
-        self.started_at = 0.0
+        self.lives = Lives(program.respawn)
         self.start_at: float | None = None  # when to start it again
-        self.failures = 0  # restarts in a row without recovery
-        self.restarts = 0  # in quick succession
-        self.is_up = False  # the current process
-        self.was_ever_up = False
-        self.work_before = 0  # when the current process was started
 
     def start(self, now: float, work: int, environment: Mapping[str, str]) -> None:
         """Starts the process, its output appended to the log."""
@@ -100,26 +77,13 @@ class _Child:
                 env={**os.environ, **environment, **self.program.environment},
                 start_new_session=True,
             )
-        self.started_at, self.start_at = now, None
-        self.is_up, self.work_before = False, work
+        self.start_at = None
+        self.lives.begin(now, work)
 
     def notice(self, is_up: IsUp) -> None:
         """Notes whether the current process has come up."""
-        if self.process is not None and not self.is_up:
-            self.is_up = is_up(self.program.name, self.started_at)
-            self.was_ever_up |= self.is_up
-
-    def wait_before_restart(self, now: float, code: int, work: int) -> float | None:
-        """What the process' end, at `work` done, leads to [s]; None: it stays dead."""
-        lived, respawn = now - self.started_at, self.program.respawn
-        if (self.is_up and work > self.work_before) or lived >= respawn.forget_after:
-            self.failures = 0
-        if lived >= respawn.longest_delay:
-            self.restarts = 0
-        hopeless = code > 0 and not self.was_ever_up  # it would only fail again
-        if code == 0 or hopeless or self.failures >= respawn.limit:
-            return None
-        return respawn.delay(self.restarts)
+        if self.process is not None:
+            self.lives.notice(is_up(self.program.name, self.lives.started_at))
 
     def signal(self, number: signal.Signals) -> None:
         """Signals the whole process group, including what an ended leader left in it."""
@@ -169,7 +133,7 @@ class Supervisor:
         """When the named program's process was started [s]; None: it does not run."""
         for child in self._children:
             if child.program.name == name and child.process is not None:
-                return child.started_at
+                return child.lives.started_at
         return None
 
     def poll(self, is_up: IsUp = lambda name, since: True, work: int = 0) -> list[Death]:
@@ -185,8 +149,6 @@ class Supervisor:
         for child in self._children:
             child.notice(is_up)
             if child.start_at is not None and now >= child.start_at:
-                child.failures += 1
-                child.restarts += 1
                 child.start(now, work, self._environment)
             elif child.process is not None and child.process.poll() is not None:
                 deaths.append(self._bury(child, now, work))
@@ -198,7 +160,7 @@ class Supervisor:
         assert child.process is not None
         code = child.process.returncode
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
-        restart_in = child.wait_before_restart(now, code, work)
+        restart_in = child.lives.end(now, code, work)
         if restart_in is not None:
             child.start_at = now + restart_in
         child.process = None

@@ -11,8 +11,9 @@ import pytest
 from serl_franka_bringup.kill_plan import CHECKPOINT, DEMONSTRATIONS, STARTING, STEPS, Kill
 from serl_franka_bringup.killer import Killer
 from serl_franka_bringup.progress import Progress, Status
+from serl_franka_bringup.respawn import Respawn
 from serl_franka_bringup.sightings import Sightings
-from serl_franka_bringup.supervisor import Program, Respawn, Supervisor
+from serl_franka_bringup.supervisor import Program, Supervisor
 from serl_franka_bringup.write_watch import WriteWatch
 
 SLEEP = (sys.executable, "-S", "-c", "import time; time.sleep(60)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from serl_franka_bringup.supervisor import Program, Respawn, Supervisor
+from serl_franka_bringup.respawn import Respawn
+from serl_franka_bringup.supervisor import Program, Supervisor
 
 SLEEP = "import time; print('up', flush=True); time.sleep(60)"
 STUBBORN = (
@@ -221,8 +223,7 @@ def test_grandchildren_go_too(tmp_path):
     supervisor = Supervisor([program("sim", code)], tmp_path)
     supervisor.start()
     log = tmp_path / "sim.log"
-    wait_for(lambda: "child " in log.read_text())
-    child = int(log.read_text().split("child ")[1].split()[0])
+    child = int(wait_for(lambda: re.search(r"child (\d+)\n", log.read_text()))[1])
     assert is_alive(child)
     supervisor.stop()
     wait_for(lambda: not is_alive(child))

@@ -36,8 +36,8 @@ class CamerasConfig:
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names) or not all(self.names):
             raise ValueError(f"cameras are {self.names}, expected different names")
-        if not 16 <= self.image_size <= 1024:
-            raise ValueError(f"image_size is {self.image_size}, expected 16 .. 1024 pixels")
+        if not 32 <= self.image_size <= 1024:
+            raise ValueError(f"image_size is {self.image_size}, expected 32 .. 1024 pixels")
         if self.crops and len(self.crops) != 4 * len(self.names):
             raise ValueError(
                 f"crops are {len(self.crops)} numbers, expected four for each of {self.names}"

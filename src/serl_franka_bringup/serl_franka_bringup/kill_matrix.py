@@ -27,6 +27,7 @@ from serl_franka_bringup.plan import make_plan as plan_run
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import run_session
 from serl_franka_bringup.sightings import Sightings
+from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.write_watch import WriteWatch
 from serl_learner.episodes import Episode, EpisodeError
 
@@ -74,6 +75,7 @@ def plan_matrix(given: argparse.Namespace) -> Plan:
     places = Places((given.runs / f"{Path(given.task).stem}-seed{given.seed}").absolute())
     options = {
         "seed": given.seed,
+        "observation": given.observation,
         "max_steps": given.max_steps,
         "episodes": given.episodes,
         "run_dir": places.run,
@@ -136,6 +138,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="pcb", help="name or YAML file")
+    parser.add_argument("--observation", choices=OBSERVATIONS, default="state", help="of the task")
     parser.add_argument("--kills", type=int, default=10, help="of each kind of node (default 10)")
     parser.add_argument("--kinds", help="nodes to kill, with commas (default all)")
     parser.add_argument("--seed", type=int, default=0, help="of the run and of the kills")

@@ -26,6 +26,7 @@ from serl_franka_bringup.output import write_json
 from serl_franka_bringup.plan import make_plan
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import Ending, run_session
+from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.verdict import Check, judge, print_checks
 
 ENDLESS = 10**9
@@ -109,6 +110,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", default="pcb", help="name or YAML file")
+    parser.add_argument("--observation", choices=OBSERVATIONS, default="state", help="of the task")
     parser.add_argument("--minutes", type=float, default=30.0, help="of the session (default 30)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--period", type=float, default=5.0, help="between samples [s] (default 5)")
@@ -129,6 +131,7 @@ def main() -> int:
     run = (given.runs / f"{Path(given.task).stem}-seed{given.seed}").absolute()
     options = {
         "seed": given.seed,
+        "observation": given.observation,
         "max_steps": ENDLESS,
         "run_dir": run,
         "demonstrations_dir": run / "demonstrations",

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 CLI = ("-m", "serl_franka_bringup.cli")
-IN_PROCESS = ("-m", "serl_franka_bringup.in_process")
-BASELINES = ("-m", "serl_franka_bringup.baselines")
+STATE = ("--observation", "state")
+IN_PROCESS = ("-m", "serl_franka_bringup.in_process", *STATE)
+BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 
 
@@ -31,7 +32,7 @@ class Row:
 ROWS: Mapping[str, Row] = {
     "pcb-ros": Row(
         "RLPD over ROS, as `./serl run pcb`: demonstrations, training, evaluation",
-        (*CLI, "run", "pcb", "--fresh", "--runs", "{scratch}"),
+        (*CLI, "run", "pcb", "--state", "--fresh", "--runs", "{scratch}"),
     ),
     "pcb-rlpd": Row(
         "RLPD in one process, with a learning curve; 8 critic updates a step",

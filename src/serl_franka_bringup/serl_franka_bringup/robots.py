@@ -23,6 +23,7 @@ ROBOTS = ("sim", "fr3")
 HARDWARE = ("franka", "mujoco", "mock")
 GRIPPERS = ("none", "franka", "robotiq")
 CAMERAS = ("wrist_1", "wrist_2")  # names that a graph may have; cameras.yaml says which it has
+SIM_CAMERAS = ("wrist", "side", "spectator")  # of the simulated scene
 ARM_CONTROLLER = "cartesian_impedance_controller"
 DESCRIPTION = "urdf/fr3.urdf.xacro"  # in the package's share
 
@@ -158,10 +159,19 @@ def camera_views(file: TaskFile, arguments: Arguments) -> Parameters:
     of the file's, each with its own crop, if the task names others only.
 
     Raises:
-      ConfigError: the file has some of the task's cameras, but not all.
+      ConfigError: the file has some of the task's cameras, but not all, or the simulated scene
+        lacks one.
     """
     task, cameras = file.task, _cameras(file, arguments)
-    if task.observation != "image" or not cameras:
+    if task.observation != "image":
+        return {}
+    unknown = [name for name in task.cameras if name not in SIM_CAMERAS]
+    if arguments.robot == "sim" and unknown:
+        raise config.ConfigError(
+            f"{file.path}: task.cameras: the simulated scene has no {', '.join(unknown)}; known: "
+            f"{', '.join(SIM_CAMERAS)}"
+        )
+    if not cameras:
         return {}
     missing = [name for name in task.cameras if name not in cameras]
     if missing and len(missing) < len(task.cameras):

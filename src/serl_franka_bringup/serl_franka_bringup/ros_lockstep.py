@@ -11,6 +11,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
+from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import Environment
 from serl_actor.ros_robot_client import RobotClientConfig, RosRobotClient
 from serl_actor.task import TaskConfig
@@ -22,7 +23,7 @@ class NoSimulator(RuntimeError):
     """The simulator did not come up in time."""
 
 
-def steps_per_second(domain: int, task: TaskConfig, steps: int) -> float:
+def steps_per_second(domain: int, task: TaskConfig, cameras: CamerasConfig, steps: int) -> float:
     """Steps/s of the actor's own environment and client, resets included.
 
     A sim node must be starting in `domain`. The tool goes down and pushes, so contacts are paid.
@@ -41,7 +42,8 @@ def steps_per_second(domain: int, task: TaskConfig, steps: int) -> float:
             raise NoSimulator(f"waited {START_DEADLINE:.0f} s for {what}")
 
     try:
-        environment = Environment(RosRobotClient(node, RobotClientConfig(), waiting), task)
+        robot = RosRobotClient(node, RobotClientConfig(), waiting, cameras.names)
+        environment = Environment(robot, task, cameras=cameras)
         environment.reset(seed=0)
         deadline = time.monotonic() + 600.0
         return _measure(environment, steps)

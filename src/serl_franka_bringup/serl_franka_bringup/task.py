@@ -88,8 +88,8 @@ class Task:
     def _check_cameras(self) -> None:
         if self.observation == "image" and not self.cameras:
             raise ValueError("observation is 'image', but cameras names none")
-        if not 16 <= self.image_size <= 1024:
-            raise ValueError(f"image_size is {self.image_size}, expected 16 .. 1024")
+        if not 32 <= self.image_size <= 1024:
+            raise ValueError(f"image_size is {self.image_size}, expected 32 .. 1024")
         if self.crop and set(self.crop) != set(self.cameras):
             raise ValueError(
                 f"crop is given for {', '.join(self.crop)}, expected for none or for each of the "

@@ -207,7 +207,8 @@ class FakeLearner(Ear):
 
     `records` are those of all sessions as they were taken; `refusals`: so many requests to save
     are refused; `durable`: what is received counts as on disk; `held`: demonstrations, without any
-    of which an actor acts by chance if it looks before the policy has come.
+    of which an actor acts by chance if it looks before the policy has come. `policy`: of another
+    layout than of observations without images.
     """
 
     def __init__(
@@ -217,6 +218,7 @@ class FakeLearner(Ear):
         held: int = 1,
         refusals: int = 0,
         durable: bool = True,
+        policy: Policy | None = None,
         **kwargs,
     ) -> None:
         super().__init__("learner", **kwargs)
@@ -227,7 +229,7 @@ class FakeLearner(Ear):
         self.fetches = self.duplicates = 0
         self._speaker: Entry | None = None
         spec = dict.fromkeys(KEYS, ((6,), "float32"))
-        policy = Policy(spec, 6, SACConfig(hidden=(8,)))
+        policy = policy or Policy(spec, 6, SACConfig(hidden=(8,)))
         self._params = params_to_msg(encode(policy.template, 1, 0, policy.layout_hash))
         published = params_to_msg(encode(policy.template, 1, 0, policy.layout_hash))
         if damaged:

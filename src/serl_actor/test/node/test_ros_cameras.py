@@ -177,7 +177,7 @@ class Realtime:
     def __init__(self, bench, patience: float) -> None:
         self.sim: FakeSim = bench.sim(realtime=True, cameras=TWO)
         limits = FrameLimits(max_age=0.2, max_skew=0.15, patience=patience)
-        cameras = CamerasConfig(TWO, 16, limits=limits)
+        cameras = CamerasConfig(TWO, 32, limits=limits)
         self.waits: list[str] = []
         client = RealtimeClient(
             bench.add(Node, "actor"),

@@ -41,8 +41,8 @@ def test_a_picture_of_the_right_size_stays_as_it_is():
 
 
 def test_each_camera_has_its_own_crop():
-    config = CamerasConfig(TWO, 16, (0, 16, 0, 16, 4, 20, 8, 24))
-    frames = {name: Frame(0, numbered(32, 32)) for name in TWO}
+    config = CamerasConfig(TWO, 32, (0, 32, 0, 32, 4, 36, 8, 40))
+    frames = {name: Frame(0, numbered(48, 48)) for name in TWO}
     seen = look(frames, config)
     assert list(seen) == ["image/wrist", "image/side"]
     np.testing.assert_array_equal(seen["image/wrist"][0, 0], (0, 0, 200))
@@ -62,6 +62,7 @@ def test_a_crop_that_reaches_out_of_the_picture_is_told():
         ({"crops": (-1, 16, 0, 10)}, "rows -1 to 16"),
         ({"crops": (0, 16, 0)}, "crops are 3 numbers"),
         ({"image_size": 0}, "image_size is 0"),
+        ({"image_size": 31}, "expected 32 .. 1024"),
         ({"names": ("wrist", "wrist")}, "different names"),
         ({"names": ("",)}, "different names"),
     ],

@@ -23,7 +23,7 @@ from serl_controllers.geometry import Pose
 from serl_learner.types import Source, spec_of
 
 STILL = np.zeros(6)
-CAMERAS = CamerasConfig(("wrist", "side"), 16, limits=FrameLimits(max_skew=0.05, patience=2.0))
+CAMERAS = CamerasConfig(("wrist", "side"), 32, limits=FrameLimits(max_skew=0.05, patience=2.0))
 
 
 class FakeCameras:
@@ -65,8 +65,8 @@ def test_gymnasium_is_content_with_pictures(arm, environment):
 def test_the_observation_has_pictures_and_no_fine_pose(environment):
     observation, _ = environment.reset(seed=0)
     assert spec_of(observation) == {
-        "image/side": ((16, 16, 3), "uint8"),
-        "image/wrist": ((16, 16, 3), "uint8"),
+        "image/side": ((32, 32, 3), "uint8"),
+        "image/wrist": ((32, 32, 3), "uint8"),
         "state/target_offset": ((6,), "float32"),
         "state/tcp_pose": ((6,), "float32"),
         "state/tcp_twist": ((6,), "float32"),

@@ -23,7 +23,10 @@ NODES = {"sim", "expert", "actor", "learner", "metrics_writer"}
 def write_tiny_task(path: Path) -> Path:
     content = yaml.safe_load(PCB.read_text())
     content["task"].update(
-        threshold=[0.05, 0.05, 0.03, 0.5, 0.5, 0.5], episode_steps=40, demonstrations=1
+        observation="state",
+        threshold=[0.05, 0.05, 0.03, 0.5, 0.5, 0.5],
+        episode_steps=40,
+        demonstrations=1,
     )
     content["learner"] = {
         "utd_ratio": 1,

@@ -29,7 +29,7 @@ EASY = {  # a wide socket, nearby starts, small networks
 
 def test_an_easy_insertion_is_learned():
     """Three seeds reached 25 of 25 with either policy; a policy that was not trained reaches 0."""
-    arguments = graph.Arguments(seed=0, demos=8, max_steps=2000)
+    arguments = graph.Arguments(seed=0, observation="state", demos=8, max_steps=2000)
     result = in_process.train(load_setup(str(PCB), arguments, EASY))
     assert result["points"][1]["success_last_20"] == 0.0  # before training
     assert result["success_sampled"] >= 0.9

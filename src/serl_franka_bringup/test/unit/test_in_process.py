@@ -34,7 +34,9 @@ SMALL = {
 
 
 def setup(seed: int = 3, **arguments) -> Setup:
-    return load_setup(str(PCB), graph.Arguments(seed=seed, **arguments), SMALL)
+    return load_setup(
+        str(PCB), graph.Arguments(**{"seed": seed, "observation": "state"} | arguments), SMALL
+    )
 
 
 def record_steps(policy: Policy, seed: int, steps: int) -> list[Record]:

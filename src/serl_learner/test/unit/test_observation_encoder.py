@@ -124,6 +124,15 @@ def test_the_frames_of_a_stack_are_told_apart(kind):
     assert float(jnp.abs(out - other).max()) > 1e-3
 
 
+def test_the_cells_of_stacked_frames_stay_together():
+    """The mean over cells does not see where in its frame a cell is."""
+    config = EncoderConfig(stack=2, pooling="average", latent=5)
+    encode, params = fresh(config)
+    batch = batch_of(config)
+    moved = {k: v if k.startswith("state") else jnp.roll(v, 1, axis=3) for k, v in batch.items()}
+    np.testing.assert_allclose(encode(params, batch), encode(params, moved), atol=1e-5)
+
+
 def test_a_wrong_number_of_frames_is_refused():
     encode, params = fresh(EncoderConfig(stack=2))
     with pytest.raises(ValueError, match=r"\(3, 1, 2, 3, 7\) are not \[B, 2, h, w, c\]"):

@@ -17,7 +17,7 @@ class Trunk:
     """A pretrained network up to a feature map. Its parameters are never updated or published.
 
     name: which network.
-    weights_hash: sha256 of the file that the parameters come from.
+    weights_hash: sha256 of the file that the parameters come from, or how they were drawn.
     params: pytree of float32 arrays.
     features: pure and jittable: (params, images uint8 [N, H, W, 3] RGB) -> float32 [N, h, w, c].
     stride: pixels of the image per cell of the feature map.
@@ -44,8 +44,18 @@ def load_trunk(config: EncoderConfig) -> Trunk | None:
     """
     if not config.frozen:
         return None
-    network = {"efficientnet_lite0": efficientnet_lite0, "resnet10": resnet10}[config.kind]
-    params, weights_hash = network.load_params(config.weights, config.weights_sha256)
-    return Trunk(
-        config.kind, weights_hash, params, network.features, network.STRIDE, network.CHANNELS
-    )
+    network = _NETWORKS[config.kind]
+    return _trunk(config.kind, *network.load_params(config.weights, config.weights_sha256))
+
+
+def random_resnet10(seed: int) -> Trunk:
+    """SERL's network with random parameters: what it costs can be measured without its file."""
+    return _trunk("resnet10", resnet10.random_params(seed), f"random {seed}")
+
+
+_NETWORKS: dict[str, Any] = {"efficientnet_lite0": efficientnet_lite0, "resnet10": resnet10}
+
+
+def _trunk(name: str, params: Any, weights_hash: str) -> Trunk:
+    network = _NETWORKS[name]
+    return Trunk(name, weights_hash, params, network.features, network.STRIDE, network.CHANNELS)

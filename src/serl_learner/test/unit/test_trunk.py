@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from serl_learner.vision.config import EncoderConfig
-from serl_learner.vision.trunk import load_trunk
+from serl_learner.vision.trunk import load_trunk, random_resnet10
 from serl_learner.vision.weights import WeightsError
 
 
@@ -30,3 +30,13 @@ def test_an_encoder_trained_end_to_end_has_none():
 def test_resnet10_needs_its_file():
     with pytest.raises(WeightsError, match="needs SERL's weights"):
         load_trunk(EncoderConfig(kind="resnet10"))
+
+
+def test_a_random_resnet10_is_another_network_for_another_seed():
+    one, again, other = (random_resnet10(seed) for seed in (0, 0, 1))
+    assert one.name == "resnet10"
+    assert one.feature_shape(128, 128) == (4, 4, 512)
+    assert one.weights_hash == again.weights_hash != other.weights_hash
+    kernels = [trunk.params["conv_init"]["kernel"] for trunk in (one, again, other)]
+    assert (kernels[0] == kernels[1]).all()
+    assert (kernels[0] != kernels[2]).any()

@@ -1,0 +1,1 @@
+"""Rewards learned from images: a classifier of camera frames, its training and its file."""

@@ -1,0 +1,27 @@
+"""A success is believed after some frames in a row, not after one."""
+
+from __future__ import annotations
+
+
+class Debounce:
+    """Counts consecutive frames over the threshold; a frame that is missing begins anew."""
+
+    def __init__(self, frames: int) -> None:
+        """`frames`: so many in a row make a success. Raises ValueError if that is below 1."""
+        if frames < 1:
+            raise ValueError(f"frames {frames} is below 1")
+        self._frames = frames
+        self._step: int | None = None
+        self._before = self._run = 0
+
+    def begin(self) -> None:
+        """What was seen before does not count: an episode begins."""
+        self._step, self._before, self._run = None, 0, 0
+
+    def judge(self, step: int, over: bool) -> bool:
+        """Whether the frame of this step completes a run; the same step again replaces itself."""
+        if step != self._step:
+            self._before = self._run if self._step is not None and step == self._step + 1 else 0
+            self._step = step
+        self._run = self._before + 1 if over else 0
+        return self._run >= self._frames

@@ -130,7 +130,7 @@ class ActorCrew:
 
     def snapshot(self) -> Snapshot:
         """The newest policy; waits for one."""
-        self._wait(lambda: self._source.swap() is not None, "the learner's policy parameters")
+        self._wait(lambda: self._source.swap() is not None, self._describe_lack)
         snapshot = self._source.current
         assert snapshot is not None
         return snapshot
@@ -261,7 +261,17 @@ class ActorCrew:
         if isinstance(entry, Record):
             self._board.step(entry)
 
-    def _wait(self, predicate: Callable[[], bool], what: str) -> None:
+    def _describe_lack(self) -> str:
+        """What is waited for without a policy, and why it may be in vain."""
+        if not self._source.refusal:
+            return "the learner's policy parameters"
+        seen = ", ".join(
+            f"{k} {list(shape)}" for k, (shape, _) in sorted(self._policy.spec.items())
+        )
+        refusal = self._source.refusal
+        return f"policy parameters that it can use ({refusal}; this actor observes {seen})"
+
+    def _wait(self, predicate: Callable[[], bool], what: str | Callable[[], str]) -> None:
         while not self._link.wait(predicate, 0.5):
             self._link.sender.check()
-            self._board.waiting(what)
+            self._board.waiting(what if isinstance(what, str) else what())

@@ -33,6 +33,7 @@ class PolicySource:
     Attributes:
       arriving: parameters are here that are not decoded yet.
       refused: parameters that could not be used.
+      refusal: why the last ones could not; empty once there are good ones.
     """
 
     def __init__(self, policy: Policy, clock: Callable[[], float]) -> None:
@@ -43,6 +44,7 @@ class PolicySource:
         self._current: Snapshot | None = None
         self.arriving = False
         self.refused = 0
+        self.refusal = ""
 
     @property
     def current(self) -> Snapshot | None:
@@ -65,9 +67,11 @@ class PolicySource:
             return False
         try:
             snapshot = self.decode(encoded)
-        except ParamsError:
+        except ParamsError as error:
             self.refused += 1
+            self.refusal = str(error)
             raise
+        self.refusal = ""
         with self._lock:
             self._pending = snapshot
         return True

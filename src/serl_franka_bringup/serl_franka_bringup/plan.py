@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),
         demonstrations_dir=arguments.demonstrations_dir
-        or str(demonstrations_path(root, file.name, file.task.observation).absolute()),
+        or str(demonstrations_path(root, file.name, _views(configuration)).absolute()),
     )
     nodes = usable(graph.make_graph(file, arguments, overrides))
     return Plan(file, arguments, nodes, Path(arguments.run_dir))
@@ -82,6 +82,13 @@ def _learning(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:
         for node, parameters in graph.configuration(nodes).items()
         if node != "metrics_writer" and node not in DRIVERS
     }
+
+
+def _views(configuration: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What the actor sees and how, if it has cameras: other pictures need other demonstrations."""
+    actor = configuration["actor"]
+    seen = ("cameras.names", "cameras.crops", "cameras.image_size", "task.frame")
+    return {name: actor[name] for name in seen if name in actor} if seen[0] in actor else {}
 
 
 def _is_learning(node: str, parameter: str) -> bool:

@@ -2,8 +2,8 @@
 
 `runs/<task>/seed<seed>-<hash>/` holds the effective configuration, parameter files, logs,
 checkpoints and results; running the same again resumes it. Demonstrations are shared by all
-runs of a task that learn from the same: those of `runs/<task>/demonstrations/` have no pictures,
-those of `demonstrations-image/` do.
+runs of a task that see the same: `runs/<task>/demonstrations/` have no pictures, those of
+`demonstrations-image-<hash>/` have some, the hash being that of what is seen and how.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ def run_path(root: Path, task: str, seed: int, configuration: Mapping[str, Any])
     return root / task / f"seed{seed}-{configuration_hash(configuration)}"
 
 
-def demonstrations_path(root: Path, task: str, observation: str) -> Path:
-    """The demonstrations that all runs of a task with this observation share."""
-    return root / task / ("demonstrations" if observation == "state" else "demonstrations-image")
+def demonstrations_path(root: Path, task: str, views: Mapping[str, Any]) -> Path:
+    """The demonstrations that all runs of a task with the same `views` share.
+
+    `views`: parameters that say what is seen; none: the arm's state alone.
+    """
+    suffix = f"-image-{configuration_hash(views)}" if views else ""
+    return root / task / f"demonstrations{suffix}"
 
 
 class RunDirectory:

@@ -10,7 +10,7 @@ from serl_actor.crew import ATTEMPTS
 from serl_actor.intervention import Intervention
 from serl_actor.job import Cancelled, JobFailed
 from serl_actor.robot_client import CommandRefused, ResetRefused, RobotError
-from serl_learner.params_codec import encode
+from serl_learner.params_codec import ParamsError, encode
 from serl_learner.types import Record, Source
 
 
@@ -53,6 +53,21 @@ def test_a_policy_that_is_being_decoded_is_not_lacking(make_crew, policy):
 
     parts.board.helps = decoded
     assert not parts.crew.lacks_policy()
+
+
+def test_a_policy_of_another_layout_is_told_with_what_this_actor_observes(make_crew, policy):
+    parts = make_crew(board=FakeBoard(patience=0))
+    parts.source._pending = None
+    with pytest.raises(ParamsError):
+        parts.source.offer(encode(policy.template, 2, 0, "of other images"))
+    with pytest.raises(Cancelled):
+        parts.crew.snapshot()
+    (said,) = parts.board.waits
+    assert "parameters 2 have layout 'of other images'" in said
+    assert "this actor observes state/target_offset [6]" in said
+    parts.source.offer(encode(policy.template, 3, 0, policy.layout_hash))
+    assert parts.crew.snapshot().version == 3
+    assert parts.source.refusal == ""
 
 
 def test_every_episode_has_another_start(make_crew):

@@ -176,6 +176,16 @@ def test_both_variants_have_runs_and_demonstrations_of_their_own(task, tmp_path)
     assert image != state
     assert shown != told
     assert directories(task, tmp_path, IMAGE) == (image, shown)
+    assert told == str(tmp_path / "pcb" / "demonstrations")
+
+
+@pytest.mark.parametrize(
+    "change", ["cameras.image_size:=64", "cameras.names:=[side]", "task.frame:=fixture"]
+)
+def test_demonstrations_of_other_pictures_are_not_mixed_up(task, tmp_path, change):
+    _, plain = directories(task, tmp_path)
+    assert directories(task, tmp_path, f"actor.{change}")[1] != plain
+    assert directories(task, tmp_path, "learner.utd_ratio:=3", "seed:=4")[1] == plain
 
 
 def test_the_learners_machine_needs_no_cameras_file_to_find_the_run(task, tmp_path, monkeypatch):

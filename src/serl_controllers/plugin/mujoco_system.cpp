@@ -17,6 +17,23 @@ std::string parameter(const hardware_interface::HardwareInfo& info, const std::s
   return found == info.hardware_parameters.end() ? "" : found->second;
 }
 
+/// \throws std::runtime_error naming the parameter that is no number
+double number(
+  const hardware_interface::HardwareInfo& info, const std::string& name, double fallback) {
+  const auto text = parameter(info, name);
+  if (text.empty()) return fallback;
+  std::size_t read = 0;
+  double value = -1.0;
+  try {
+    value = std::stod(text, &read);
+  } catch (const std::exception&) {  // told below
+  }
+  if (read != text.size() || !std::isfinite(value) || value < 0.0) {
+    throw std::runtime_error(name + " is '" + text + "', expected a number of at least 0");
+  }
+  return value;
+}
+
 double start_of(const hardware_interface::ComponentInfo& joint) {
   for (const auto& interface : joint.state_interfaces) {
     if (interface.name == "position" && !interface.initial_value.empty()) {
@@ -24,6 +41,17 @@ double start_of(const hardware_interface::ComponentInfo& joint) {
     }
   }
   return 0.0;
+}
+
+/// Nothing is seen or touched here, and their files need not be there.
+void remove_meshes(mjSpec* spec) {
+  for (const auto type : {mjOBJ_GEOM, mjOBJ_MESH}) {
+    for (auto* element = mjs_firstElement(spec, type); element != nullptr;) {
+      auto* const next = mjs_nextElement(spec, element);
+      if (type == mjOBJ_MESH || mjs_asGeom(element)->type == mjGEOM_MESH) mjs_delete(spec, element);
+      element = next;
+    }
+  }
 }
 
 }  // namespace
@@ -42,6 +70,7 @@ MujocoSystem::CallbackReturn MujocoSystem::on_init(
 }
 
 void MujocoSystem::load() {
+  const double friction = number(get_hardware_info(), "joint_friction_scale", 1.0);
   std::array<char, 1000> error{};
   const int size = static_cast<int>(error.size());
   const auto path = parameter(get_hardware_info(), "model_path");
@@ -50,11 +79,17 @@ void MujocoSystem::load() {
       ? mj_parseXMLString(get_hardware_info().original_xml.c_str(), nullptr, error.data(), size)
       : mj_parseXML(path.c_str(), nullptr, error.data(), size);
   if (spec == nullptr) throw std::runtime_error(std::string("model: ") + error.data());
+  remove_meshes(spec);
   spec->option.timestep = TIME_STEP;
   spec->option.integrator = mjINT_IMPLICITFAST;
+  spec->option.disableflags |= mjDSBL_ACTUATION;  // servos of the model's own would fight
   for (auto* body = mjs_firstElement(spec, mjOBJ_BODY); body != nullptr;
        body = mjs_nextElement(spec, body)) {
     mjs_asBody(body)->gravcomp = 1.0;
+  }
+  for (auto* joint = mjs_firstElement(spec, mjOBJ_JOINT); joint != nullptr;
+       joint = mjs_nextElement(spec, joint)) {
+    mjs_asJoint(joint)->frictionloss *= friction;
   }
   model_.reset(mj_compile(spec, nullptr));
   const std::string reason = model_ ? "" : mjs_getError(spec);

@@ -10,10 +10,12 @@
 
 namespace serl_controllers {
 
-/// Joints under torque whose weight the arm itself carries, as on a Franka arm. The model is the
-/// robot description, or the MJCF or URDF file of the hardware parameter `model_path`, for
-/// instance when the description has meshes. A joint starts at the initial_value of its position.
-/// Effort as a state carries the arm's weight.
+/// Joints under torque whose weight the arm itself carries, as on a Franka arm. A joint starts at
+/// the initial_value of its position; effort as a state carries the arm's weight.
+///
+/// The model is the robot description, or the MJCF or URDF file of the hardware parameter
+/// `model_path`, without its meshes and servos: every body has an inertia of its own. Of its joint
+/// friction the share `joint_friction_scale` is left, 1 by default; a real arm compensates most.
 class MujocoSystem : public hardware_interface::SystemInterface {
 public:
   using CallbackReturn = hardware_interface::CallbackReturn;

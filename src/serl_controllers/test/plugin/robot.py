@@ -42,6 +42,7 @@ def robot_description(model_path: str) -> str:
     <hardware>
       <plugin>serl_controllers/MujocoSystem</plugin>
       <param name="model_path">{model_path}</param>
+      <param name="joint_friction_scale">0.1</param>
     </hardware>{joints}
   </ros2_control>"""
     return fr3_urdf().replace("</robot>", f"{table}{hardware}\n</robot>")
@@ -56,12 +57,14 @@ def fr3_urdf() -> str:
 
 
 def mjcf() -> str:
-    """The arm of the description in MuJoCo's format, with the inertia of its motors: without it
-    the wrist is too light for a loop of 1 ms."""
+    """The arm of the description in MuJoCo's format, as the FR3's models come: with the inertia of
+    its motors, friction, and servos that would keep it where it is."""
     spec = mujoco.MjSpec.from_string(fr3_urdf())
     for name in JOINTS:
         spec.joint(name).armature = 0.1
-        spec.joint(name).frictionloss = 0.0
+        spec.joint(name).frictionloss = 1.0
+        spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        spec.actuator(name).set_to_position(kp=4500.0, kv=450.0)
     spec.compile()
     return spec.to_xml()
 

@@ -21,7 +21,10 @@ class Monitor:
         self._progress = progress
         self._context = Context()
         rclpy.init(
-            context=self._context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO
+            args=[],  # a command line may look like remappings
+            context=self._context,
+            domain_id=domain,
+            signal_handler_options=SignalHandlerOptions.NO,
         )
         self._node = rclpy.create_node("monitor", namespace=namespace, context=self._context)
         self._node.create_subscription(Metrics, "metrics", self._store_metrics, METRICS)

@@ -26,7 +26,8 @@ class FrameCache:
         records = trained_on(episode)
         if not records:
             return {}
-        found = dict(self.files.read(path, episode.session))
+        kept = self.files.read(path, episode.session)
+        found = {r.seq: kept[r.seq] for r in records if r.seq in kept}
         missing = [record for record in records if record.seq not in found]
         if missing:
             frames = self._encoder.frames(missing)

@@ -13,7 +13,11 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}".strip()
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import pytest  # noqa: E402
+from image_toy import tiny_trunk  # noqa: E402
 from session_files import Clock, Files, Sessions  # noqa: E402
+
+from serl_learner import frame_encoder  # noqa: E402
+from serl_learner.frame_encoder import FrameEncoder  # noqa: E402
 
 
 @pytest.fixture
@@ -32,3 +36,19 @@ def clock():
 def make(tmp_path, files, clock):
     """Makes sessions over the same directories, as restarts do."""
     return Sessions(tmp_path, files, clock)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """The frozen network is one that takes no time; the fixture's value counts the records that
+    were encoded."""
+    encoded = []
+    trunk, encode = tiny_trunk(), FrameEncoder._encoded
+    monkeypatch.setattr(frame_encoder, "_load", lambda config: trunk if config.frozen else None)
+
+    def counted(self, record):
+        encoded.append(record.seq)
+        return encode(self, record)
+
+    monkeypatch.setattr(FrameEncoder, "_encoded", counted)
+    return encoded

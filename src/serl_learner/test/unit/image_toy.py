@@ -58,8 +58,9 @@ def image_record(step: int, *, value: float | None = None, **fields: Any) -> Rec
 
 
 def image_learner(encoder: EncoderConfig, seed: int = 0, **config: Any) -> Learner:
-    """A learner of small networks and small replay."""
-    defaults = {"batch_size": 8, "training_starts": 4, "utd_ratio": 2}
+    """A learner of small networks and small replay; convolutions are slow as tests compile them."""
+    few = {"batch_size": 8, "utd_ratio": 2} if encoder.frozen else {"batch_size": 2, "utd_ratio": 1}
+    defaults = {"training_starts": 4, **few}
     sizes = {"replay_bytes": 2**18, "prior_bytes": 2**18}
     made = LearnerConfig(agent=agent_config(encoder), **(defaults | sizes | config))
     return Learner(made, IMAGE_SPEC, ACTION_DIM, seed)

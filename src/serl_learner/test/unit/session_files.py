@@ -45,7 +45,7 @@ class Files:
     def write(self, path, content):
         if self.failure is not None:
             raise self.failure
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         self.kept[path] = self.encoded[int(content)]
 
@@ -84,15 +84,21 @@ class Sessions:
         store = EpisodeStore(directory / "demos", log_directory, files.read, files.encode, space)
         settings = SessionConfig(action_dim=2, publish_every=2, **fields)
         session = LearnerSession(
-            config, settings, store, directory / "checkpoints", log, self._clock
+            config,
+            settings,
+            store,
+            directory / "checkpoints",
+            log,
+            self._clock,
+            directory / "features",
         )
         if restore:
             session.restore()
         return session
 
 
-def episode(number, first_seq, length=5, **fields):
-    """Records of an episode of `length` steps and the last one."""
+def episode(number, first_seq, length=5, record=record, **fields):
+    """Records of an episode of `length` steps and the last one, each made by `record`."""
     common = {"episode": number, **fields}
     success = common.pop("success", False)
     steps = [record(i, seq=first_seq + i, **common) for i in range(length)]

@@ -31,7 +31,8 @@ class ControllerManager:
         srv = need("controller_manager_msgs.srv")
         self._srv = srv
         self._calls = calls
-        self._asked: set[str] = set()
+        self._asked: dict[str, int] = {}  # steps begun and ended when a list was asked for
+        self._steps = 0
         self.states: dict[str, str] | None = None
         self.hardware: dict[str, str] | None = None
 
@@ -51,14 +52,17 @@ class ControllerManager:
         self._ask(self._list_hardware, self._srv.ListHardwareComponents, self._heard_hardware)
 
     def _ask(self, client, kind, heard) -> None:
-        name = client.srv_name
-        if name in self._asked:
+        """A list of before a step's end tells nothing of after it, whenever it arrives."""
+        name, asked_at = client.srv_name, self._steps
+        if self._asked.get(name) == asked_at:
             return
-        self._asked.add(name)
+        self._asked[name] = asked_at
 
         def answered(answer, why: str) -> None:
-            self._asked.discard(name)
-            heard(answer)
+            if self._asked.get(name) == asked_at:
+                del self._asked[name]
+            if self._steps == asked_at:
+                heard(answer)
 
         self._calls.call(client, kind.Request(), LIST_TIMEOUT, answered)
 
@@ -80,11 +84,13 @@ class ControllerManager:
             request.timeout.sec = int(STEP_TIMEOUT)
 
         def answered(answer, why: str) -> None:
+            self._steps += 1
             ok = answer is not None and bool(answer.ok)
             message = why or getattr(answer, "message", "")
             done(ok, "" if ok else message or "refused; the node's log says why")
             self.poll()
 
+        self._steps += 1
         self._calls.call(client, request, STEP_TIMEOUT, answered)
 
     def _heard(self, answer) -> None:

@@ -139,8 +139,9 @@ def test_without_a_description_no_joint_moves(arm):
 
 def test_a_cancelled_joint_reset_tells_the_controller_to_brake(arm):
     arm.describe()
+    arm.law.speed = 0.1  # it is still under way when the order comes
     handle = arm.move(np.full(7, 2.0))
-    arm.probe.next_state(lambda s: s.mode is ArmMode.JOINT_MOVE and s.q[0] > 0.1)
+    arm.probe.next_state(lambda s: s.mode is ArmMode.JOINT_MOVE and s.q[0] > 0.02)
     handle.cancel_goal_async()
     ended = arm.result(handle)
     assert "cancelled" in ended.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import control_msgs.action as control_action
@@ -90,6 +91,37 @@ def test_controllers_are_listed_loaded_configured_and_activated(pair):
         ask = Step(action, "law")
         assert pair.answer(lambda done, ask=ask: manager.carry_out(ask, done)) == (True, "")
     pair.wait(lambda: (manager.poll(), manager.states == {"law": "active"})[1], "the new list")
+
+
+class HeldCalls:
+    """Answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.held: list[tuple[str, Any]] = []
+
+    def call(self, client, request, timeout, done) -> None:
+        self.held.append((client.srv_name, done))
+
+    def answer(self, name: str, **fields: Any) -> None:
+        """To the oldest question."""
+        found = next(entry for entry in self.held if entry[0].endswith(name))
+        self.held.remove(found)
+        found[1](SimpleNamespace(**fields), "")
+
+
+def test_a_list_of_before_a_step_ended_is_not_believed(pair):
+    calls = HeldCalls()
+    manager = ControllerManager(pair.ours, calls)
+    manager.poll()
+    manager.carry_out(Step(Action.ACTIVATE, "law"), lambda *_: None)
+    manager.poll()
+    calls.answer("switch_controller", ok=True)
+    for _ in range(2):  # both were asked for before it ended
+        inactive = [SimpleNamespace(name="law", state="inactive")]
+        calls.answer("list_controllers", controller=inactive)
+        assert manager.states is None
+    calls.answer("list_controllers", controller=[SimpleNamespace(name="law", state="active")])
+    assert manager.states == {"law": "active"}
 
 
 def test_hardware_interfaces_are_listed_and_activated_again(pair):

@@ -18,12 +18,13 @@ import optax
 
 from serl_learner import tanh_gaussian
 from serl_learner.agents.sac import SACConfig, policy_network
-from serl_learner.networks.heads import GaussianPolicy
-from serl_learner.networks.state_vector import state_size, state_vector
+from serl_learner.bc_examples import Chosen, Examples, make_examples
+from serl_learner.frame_encoder import input_spec
 from serl_learner.types import ObservationSpec, Record
+from serl_learner.vision.encoder import ObservationEncoder
 
-Examples = tuple[jax.Array, jax.Array]
-"""State vectors [N, I] and the actions taken there [N, A]."""
+JUDGED = 256
+"""Examples with images that are judged in one call."""
 
 
 @dataclass(frozen=True)
@@ -77,31 +78,32 @@ def clone(
       ValueError: fewer than two examples, or parameters that became non-finite at once.
     """
     split_key, init_key, batch_key = jax.random.split(key, 3)
-    train, held_out = split(records, config.held_out, split_key)
-    network = policy_network(action_dim, config.policy)
-    params = network.init(init_key, jnp.zeros((1, state_size(spec)), jnp.float32))["params"]
+    parts = split(records, config.held_out, split_key)
+    train, held_out = make_examples(parts, spec, config.policy.encoder)
+    params = _init(init_key, spec, action_dim, config.policy)
     state = (params, optax.adam(config.learning_rate).init(params), batch_key)
-    how = (config.learning_rate, config.batch_size, config.evaluation_period)
     best: tuple[float, int, Any] = (np.inf, 0, params)
     done = 0
     while done < config.max_updates and done - best[1] < config.patience * config.evaluation_period:
-        state = _train(state, train, network, *how)
+        state = _train(state, train, config)
         done += config.evaluation_period
-        loss = float(_evaluate(state[0], held_out, network))
+        loss = _judge(state[0], held_out, config.policy)
         if loss < best[0]:
             best = (loss, done, state[0])
     if not np.isfinite(best[0]):
         raise ValueError(f"held-out loss is {loss} after {done} updates, never finite")
     return best[2], {
         "held_out_loss": best[0],
-        "train_loss": float(_evaluate(best[2], train, network)),
+        "train_loss": _judge(best[2], train, config.policy),
         "best_update": float(best[1]),
         "updates": float(done),
     }
 
 
-def split(records: Iterable[Record], held_out: float, key: jax.Array) -> tuple[Examples, Examples]:
-    """Examples to train on and held-out ones: whole episodes, at least one of each.
+def split(
+    records: Iterable[Record], held_out: float, key: jax.Array
+) -> tuple[list[Record], list[Record]]:
+    """Records to train on and held-out ones: whole episodes, at least one of each.
 
     A single episode is split by its records.
     """
@@ -116,47 +118,56 @@ def split(records: Iterable[Record], held_out: float, key: jax.Array) -> tuple[E
     order = np.asarray(jax.random.permutation(key, len(groups)))
     apart = {groups[i] for i in order[:count]}
     return (
-        _examples([r for (r, _), label in zip(pairs, labels, strict=True) if label not in apart]),
-        _examples([r for (r, _), label in zip(pairs, labels, strict=True) if label in apart]),
+        [r for (r, _), label in zip(pairs, labels, strict=True) if label not in apart],
+        [r for (r, _), label in zip(pairs, labels, strict=True) if label in apart],
     )
 
 
-def _examples(records: list[Record]) -> Examples:
-    keys = records[0].observation.keys()
-    states = state_vector({k: np.stack([r.observation[k] for r in records]) for k in keys})
-    actions = np.stack([r.action for r in records if r.action is not None])
-    return states, jnp.asarray(actions, jnp.float32)
+def _init(key: jax.Array, spec: ObservationSpec, action_dim: int, config: SACConfig) -> Any:
+    """Parameters as of `Policy`: of the policy, with images beside those of the encoder."""
+    inputs = input_spec(spec, config.encoder)
+    observation = {k: jnp.zeros((1, *shape), dtype) for k, (shape, dtype) in inputs.items()}
+    encoder = ObservationEncoder(config.encoder)
+    state, variables = encoder.init_with_output(jax.random.fold_in(key, 1), observation)
+    policy = policy_network(action_dim, config).init(key, state)["params"]
+    return {"encoder": variables["params"], "policy": policy} if variables else policy
 
 
-def _loss(params: Any, examples: Examples, network: GaussianPolicy) -> jax.Array:
+def _loss(params: Any, chosen: Chosen, config: SACConfig) -> jax.Array:
     """Mean -log pi(a | o)."""
-    states, actions = examples
-    mean, std = network.apply({"params": params}, states)
+    observation, actions = chosen
+    encoder, policy = (params["encoder"], params["policy"]) if "encoder" in params else ({}, params)
+    state = ObservationEncoder(config.encoder).apply({"params": encoder}, observation)
+    network = policy_network(actions.shape[-1], config)
+    mean, std = network.apply({"params": policy}, state)
     return -tanh_gaussian.log_prob(actions, mean, std).mean()
 
 
-_evaluate = jax.jit(_loss, static_argnames="network")
+_evaluate = jax.jit(_loss, static_argnames="config")
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4, 5))
-def _train(
-    state: Any,
-    examples: Examples,
-    network: GaussianPolicy,
-    learning_rate: float,
-    batch_size: int,
-    updates: int,
-) -> Any:
-    """`updates` updates on batches drawn from `examples`."""
-    optimizer = optax.adam(learning_rate)
+def _judge(params: Any, examples: Examples, config: SACConfig) -> float:
+    """Mean -log pi(a | o) of all examples, on plain frames."""
+    count = examples.size
+    chunk = JUDGED if examples.frames else count
+    total = 0.0
+    for start in range(0, count, chunk):
+        stop = min(start + chunk, count)
+        total += float(_evaluate(params, examples.plain(start, stop), config)) * (stop - start)
+    return total / count
+
+
+@partial(jax.jit, static_argnames="config")
+def _train(state: Any, examples: Examples, config: BCConfig) -> Any:
+    """Updates up to the next look, on batches drawn from `examples`."""
+    optimizer = optax.adam(config.learning_rate)
 
     def update(state: Any, _: None) -> tuple[Any, None]:
         params, moments, key = state
         key, batch_key = jax.random.split(key)
-        index = jax.random.randint(batch_key, (batch_size,), 0, len(examples[0]))
-        batch = (examples[0][index], examples[1][index])
-        gradient = jax.grad(_loss)(params, batch, network)
+        chosen = examples.drawn(batch_key, config.batch_size, config.policy.encoder)
+        gradient = jax.grad(_loss)(params, chosen, config.policy)
         change, moments = optimizer.update(gradient, moments, params)
         return (optax.apply_updates(params, change), moments, key), None
 
-    return jax.lax.scan(update, state, None, length=updates)[0]
+    return jax.lax.scan(update, state, None, length=config.evaluation_period)[0]

@@ -70,13 +70,13 @@ def store_frames(frames: Frame, many: Frame, slots: jax.Array) -> Frame:
     return {key: leaf.at[slots].set(many[key], mode="drop") for key, leaf in frames.items()}
 
 
-def look_up(frames: Frame, slots: jax.Array, key: jax.Array) -> Frame:
+def look_up(frames: Frame, slots: jax.Array, key: jax.Array | None) -> Frame:
     """The stacks in these slots.
 
     Args:
       slots: [B, T].
       key: of the choice among the cached crops: for every stack and camera one, the same for
-        the T frames of a stack (D16).
+        the T frames of a stack (D16). None: the plain frames.
 
     Returns:
       `features/<camera>` float16 [B, T, h, w, c], or `image/<camera>` uint8 [B, T, H, W, 3].
@@ -84,6 +84,8 @@ def look_up(frames: Frame, slots: jax.Array, key: jax.Array) -> Frame:
     cached = cameras(frames, FEATURES)
     if not cached:
         return {name: leaf[slots] for name, leaf in frames.items()}
+    if key is None:
+        return {name: leaf[slots, 0] for name, leaf in frames.items()}
     found = {}
     for camera, camera_key in zip(cached, jax.random.split(key, len(cached)), strict=True):
         leaf = frames[FEATURES + camera]

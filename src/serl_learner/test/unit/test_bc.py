@@ -61,18 +61,18 @@ def test_whole_episodes_are_held_out() -> None:
     records = demonstrations(10)
     train, held_out = split(records, 0.2, KEY)
     lengths = [sum(r.episode == n and r.action is not None for r in records) for n in range(10)]
-    assert len(train[0]) + len(held_out[0]) == sum(lengths)
-    apart = {tuple(state) for state in np.asarray(held_out[0]).tolist()}
-    hit = {r.episode for r in records if tuple(r.observation["state/position"].tolist()) in apart}
+    assert len(train) + len(held_out) == sum(lengths)
+    hit = {r.episode for r in held_out}
     assert len(hit) == 2
-    assert len(held_out[0]) == sum(lengths[n] for n in hit)
+    assert hit.isdisjoint(r.episode for r in train)
+    assert len(held_out) == sum(lengths[n] for n in hit)
 
 
 def test_a_single_episode_is_split_by_records() -> None:
     records = [r for r in demonstrations(1) if r.action is not None]
     train, held_out = split(records, 0.5, KEY)
-    assert len(train[0]) == len(records) - round(0.5 * len(records))
-    assert len(held_out[0]) == round(0.5 * len(records))
+    assert len(train) == len(records) - round(0.5 * len(records))
+    assert len(held_out) == round(0.5 * len(records))
 
 
 def test_too_few_examples_are_named() -> None:

@@ -22,6 +22,7 @@ setup(
     entry_points={
         "console_scripts": [
             "learner_node = serl_learner.learner_node:main",
+            "reward_classifier_node = serl_learner.reward_classifier_node:main",
             "metrics_writer_node = serl_learner.metrics_writer_node:main",
         ]
     },

@@ -20,6 +20,7 @@ from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
 from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import PolicySource
 from serl_actor.robot_client import RobotClient
 from serl_actor.ros_actor_config import ActorNodeConfig
@@ -28,8 +29,10 @@ from serl_actor.ros_evaluate import EvaluateServer
 from serl_actor.ros_executor import make_executor
 from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
 from serl_actor.ros_observation import ObservationPublisher
+from serl_actor.ros_operator_keys import RosOperatorKeys
 from serl_actor.ros_realtime_client import RealtimeClient
 from serl_actor.ros_relabel import RelabelService
+from serl_actor.ros_reward_judge import RosRewardJudge
 from serl_actor.ros_robot_client import RosRobotClient
 from serl_actor.run_files import RunFiles
 from serl_actor.transition_sender import SenderError
@@ -40,8 +43,6 @@ from serl_controllers.ros_parameters import (
     keep_parameters,
     refuse_unknown,
 )
-from serl_learner.atomic_file import write_file
-from serl_learner.disk_space import FULL
 from serl_learner.policy import Policy
 from serl_learner.process_lock import AlreadyRunning
 from serl_learner.types import ObservationSpec
@@ -73,13 +74,17 @@ class ActorNode(Node):
         self._board = RosBoard(self)
         self._robot = self._make_robot()
         self._environment = Environment(self._robot, config.task, cameras=config.cameras)
+        self._observations = ObservationPublisher(self, self._environment.frame_name)
+        self._environment.judge = self._make_judge()
         policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
         self._source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
         memory = JobMemory(Path(config.run_dir) if config.run_dir else None, self._source)
         self._link = self._make_link(session, memory)
-        self._crew = self._make_crew(policy, session, memory)
+        keys = OperatorKeys()
+        self._crew = self._make_crew(policy, session, memory, keys)
         RelabelService(self, self._crew.recorder)
+        self._keys = RosOperatorKeys(self, keys, self._crew.recorder)
         self._evaluations = EvaluateServer(self)
         self._job = Job(config.job, self._crew, time.monotonic)
         self._board.add_metrics(self._measure)
@@ -143,8 +148,18 @@ class ActorNode(Node):
             memory.confirm_best,
         )
 
-    def _make_crew(self, policy: Policy, session: bytes, memory: JobMemory) -> ActorCrew:
+    def _make_judge(self) -> RosRewardJudge | None:
         config = self._config
+        if config.reward.source == "sparse":
+            return None
+        waiting = self._board.waiting
+        return RosRewardJudge(self, self._observations, config.reward, config.lockstep, waiting)
+
+    def _make_crew(
+        self, policy: Policy, session: bytes, memory: JobMemory, keys: OperatorKeys
+    ) -> ActorCrew:
+        config = self._config
+        watched = self._environment.judge is None  # a judge sees every observation anyway
         return ActorCrew(
             self._environment,
             policy,
@@ -156,14 +171,21 @@ class ActorNode(Node):
             config.seed,
             config.lockstep,
             memory,
-            watch=ObservationPublisher(self, self._environment.frame_name),
+            watch=self._observations if watched else lambda observation, state: None,
             attend=self._attend,
             stack=config.agent.encoder.stack,
+            labels=config.job.labels,
+            keys=keys,
         )
+
+    def _wait_for_disk(self, what: str) -> None:
+        self._board.waiting(what)
+        self._board.pause()
 
     def _measure(self) -> dict[str, float | None]:
         """Metrics; None: not known yet."""
         sender, current, best = self._link.sender, self._source.current, self._job.training.best
+        judge = self._environment.judge
         return {
             "policy_age": self._source.age(),
             "policy_version": None if current is None else current.version,
@@ -177,6 +199,8 @@ class ActorNode(Node):
             "demonstrations": self._link.demonstrations,
             "refused_actions": self._environment.refused_actions,
             "camera_pauses": self._environment.pauses,
+            "missing_estimates": judge.missing if isinstance(judge, RosRewardJudge) else None,
+            "vetoes": self._environment.vetoes + self._keys.overruled,
             "overruns": self._robot.overruns if isinstance(self._robot, RealtimeClient) else None,
         }
 
@@ -208,7 +232,7 @@ class ActorNode(Node):
         try:
             result = self._job.run()
             self._environment.hold()
-            self._write_result(result)
+            self._files.write_result(result, self._wait_for_disk)
             self._crew.deliver()
         except Cancelled:
             raise
@@ -219,7 +243,7 @@ class ActorNode(Node):
             if not expected:  # first: the process ends with it, even if the rest must be cancelled
                 self.failure = error
             try:
-                self._write_result({**result, "error": message})
+                self._files.write_result({**result, "error": message}, self._wait_for_disk)
             except OSError as unwritable:
                 self.get_logger().error(f"the result is not written: {unwritable}")
             self._board.status(Phase.FAILED, "", message)
@@ -227,25 +251,6 @@ class ActorNode(Node):
                 raise
             return
         self._board.status(Phase.DONE, "", json.dumps(result))
-
-    def _write_result(self, result: dict[str, object]) -> None:
-        """Writes it before it is said: who hears `done` may read it.
-
-        A full disk is waited for; OSError if it cannot be written for another reason.
-        """
-        if not self._config.run_dir:
-            return
-        path = Path(self._config.run_dir) / "result.json"
-        content = (json.dumps(result, indent=2) + "\n").encode()
-        while True:
-            try:
-                write_file(path, content)
-                return
-            except OSError as error:
-                if error.errno not in FULL:
-                    raise
-                self._board.waiting(f"disk space: {path} is not written: {error.strerror}")
-                self._board.pause()
 
 
 def _spec(environment: Environment) -> ObservationSpec:

@@ -20,6 +20,8 @@ from serl_actor.environment import Environment
 from serl_actor.frame_history import FrameHistory
 from serl_actor.job import JobFailed, Phase, Training
 from serl_actor.job_memory import JobMemory
+from serl_actor.labelling import LabelConfig, LabelledDriver, Labelling
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.outlet import Outlet
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Recorder
@@ -85,10 +87,13 @@ class ActorCrew:
         watch: Watch = lambda observation, state: None,
         attend: Callable[[], None] = lambda: None,
         stack: int = 1,
+        labels: LabelConfig | None = None,
+        keys: OperatorKeys | None = None,
     ) -> None:
         """`watch` sees every observation; `attend` is called before each episode of the job.
 
-        `stack`: so many pictures of each camera the policy sees at once.
+        `stack`: so many pictures of each camera the policy sees at once. `labels`, `keys`: who
+        labels frames, if that is the job.
         """
         self._environment = environment
         self._policy = policy
@@ -101,6 +106,7 @@ class ActorCrew:
         self._watch = watch
         self._attend = attend
         self._stack = stack
+        self._labelling = Labelling(labels or LabelConfig(), keys or OperatorKeys())
         self._demonstrations: int | None = None
         self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
@@ -164,6 +170,12 @@ class ActorCrew:
         """Acts by chance."""
         return RandomDriver(6, self._seed)
 
+    def labelled(self, by_chance: bool) -> Driver:
+        """The operator, or chance, in episodes whose frames are labelled."""
+        seed = self._seed + 3 + self._begun
+        driver = RandomDriver(6, seed) if by_chance else self.operator()
+        return LabelledDriver(driver, self._labelling, seed)
+
     def learner_trains(self) -> bool:
         """The learner has begun to update."""
         return self._link.training
@@ -216,7 +228,8 @@ class ActorCrew:
         self._outlet.begin(self._environment.task.episode_steps)
         hold = isinstance(driver, OperatorDriver)
         watched = WatchedDriver(driver, self._watch)
-        episode = run_episode(self._environment, watched, self.recorder, seed, hold)
+        labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
+        episode = run_episode(self._environment, watched, self.recorder, seed, hold, labelling)
         if hold and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode

@@ -15,6 +15,7 @@ from serl_actor.camera_views import CamerasConfig, look
 from serl_actor.frames import StaleImage, check_frames
 from serl_actor.intervention import Intervention
 from serl_actor.observation import FINE, KEYS, ObservationScale, observe
+from serl_actor.reward_judge import VETO, Judge
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
 from serl_actor.workspace import Workspace
@@ -33,11 +34,16 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     `step` returns in `info`: `executed_action` [6], what the arm was told after clipping and
     intervention, or None when the step was refused; `source`, who chose it; `success`; `refused`;
     `interrupted`, a camera paused after it, so that there is no next observation in time.
-    `terminated` means success only; the time limit is `truncated`.
+    `terminated` means success only; the time limit is `truncated`. Both `step` and `reset` return
+    what is known of the observation: `true_success`, by the pose, None where nobody knows where
+    the fixture is; and with a judge `probability`, None if there was no verdict in time.
+
+    Without a judge the pose says what is a success, with one the judge alone does.
 
     Attributes:
       refused_actions: so many were not finite.
       pauses: so often the arm held because a camera had no picture of now.
+      vetoes: so often an operator held the button against a success that was just found.
     """
 
     metadata = {"render_modes": []}
@@ -48,11 +54,14 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         task: TaskConfig,
         scale: ObservationScale | None = None,
         cameras: CamerasConfig | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.robot = robot
         self.task = task
         self.refused_actions = 0
         self.pauses = 0
+        self.vetoes = 0
+        self.judge = judge
         self.episode_seed = 0
         self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
@@ -91,7 +100,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self._move(lambda: self.robot.reset(start, self.episode_seed))
         self._look()
         self._frame = self.state.tcp_pose if self.frame_name == "start" else self.task.target
-        return self._observe(), {}
+        observation = self._observe()
+        if self.judge is not None:
+            self.judge.begin()
+        _, judged = self._judge(observation)
+        return observation, judged
 
     def step(
         self, action: Array, intervention: Intervention | None = None
@@ -122,7 +135,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             self._refuse(action)
         self._steps += 1
         interrupted = not self._look()
-        success = not interrupted and self.task.is_solved(self.state.tcp_pose, self.robot.fixture())
+        observation = self._observe()
+        if interrupted and self.judge is not None:
+            self.judge.begin()  # no frame follows the one before
+        solved, judged = self._judge(observation)
+        success = solved and not interrupted and not self._is_vetoed(solved, intervention)
         truncated = not success and self._steps >= self.task.episode_steps
         info = {
             "executed_action": executed,
@@ -130,8 +147,9 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             "success": success,
             "refused": executed is None,
             "interrupted": interrupted,
+            **judged,
         }
-        return self._observe(), float(success), success, truncated, info
+        return observation, float(success), success, truncated, info
 
     def hold(self) -> None:
         """Leaves the arm keeping its pose."""
@@ -211,6 +229,22 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             self._state = None
             self.robot.hold()
             raise
+
+    def _judge(self, observation: dict[str, np.ndarray]) -> tuple[bool, dict[str, Any]]:
+        """Whether the task is solved, and what is known of the observation."""
+        fixture = self.robot.fixture()
+        truth = self.task.is_solved(self.state.tcp_pose, fixture)
+        if self.judge is None:
+            return truth, {"true_success": truth}
+        verdict = self.judge.judge(observation, self.state)
+        probability = None if verdict is None else verdict.probability
+        known = {"true_success": truth if fixture is not None else None, "probability": probability}
+        return verdict is not None and verdict.success, known
+
+    def _is_vetoed(self, solved: bool, intervention: Intervention | None) -> bool:
+        vetoed = solved and intervention is not None and VETO in intervention.buttons
+        self.vetoes += vetoed
+        return vetoed
 
     def _observe(self) -> dict[str, np.ndarray]:
         observation = observe(self.state, self._frame, self._observation_scale)

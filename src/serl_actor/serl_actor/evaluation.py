@@ -22,18 +22,24 @@ def wilson_interval(successes: int, trials: int, z: float = 1.96) -> tuple[float
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Outcome of one policy over a set of start poses; mean time of the successes [s]."""
+    """Outcome of one policy over a set of start poses; mean time of the successes [s].
+
+    `true_successes`: by the pose in the end, where a judge said what a success is; None: not known.
+    """
 
     successes: int
     trials: int
     mean_time_s: float | None
+    true_successes: int | None = None
 
     @classmethod
     def of(cls, episodes: Sequence[Episode]) -> Evaluation:
         """Counts episodes; an aborted one is no success."""
         times = [episode.seconds for episode in episodes if episode.success]
         mean = sum(times) / len(times) if times else None
-        return cls(len(times), len(episodes), mean)
+        known = [e.true_success for e in episodes if e.true_success is not None]
+        true = sum(known) if episodes and len(known) == len(episodes) else None
+        return cls(len(times), len(episodes), mean, true)
 
     @property
     def rate(self) -> float:
@@ -49,6 +55,8 @@ def summarise(evaluations: Mapping[str, Evaluation], chosen: str) -> dict[str, o
         result[f"success_{name}"] = evaluation.rate
         result[f"interval_{name}"] = [round(low, 4), round(high, 4)]
         result[f"mean_time_s_{name}"] = evaluation.mean_time_s
+        if evaluation.true_successes is not None:
+            result[f"true_success_{name}"] = evaluation.true_successes / max(evaluation.trials, 1)
     best = evaluations[chosen]
     result["success"] = best.rate
     result["successes"] = best.successes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from serl_actor.evaluation import Evaluation, summarise
+from serl_actor.labelling import LabelConfig
 from serl_actor.policy_source import Snapshot
 from serl_actor.rollout import Cancelled, Driver, Episode
 from serl_actor.training import RECENT, Training
@@ -24,6 +25,7 @@ class Phase(Enum):
     STARTING = "starting"
     DEMONSTRATIONS = "demonstrations"
     WARM_UP = "warm-up"
+    LABELLING = "labelling"
     TRAINING = "training"
     EVALUATION = "evaluation"
     DONE = "done"
@@ -35,7 +37,8 @@ class JobConfig:
     """What is done, and when it ends.
 
     Attributes:
-      kind: "train" for the whole job, "evaluate" for its last part with what the learner serves.
+      kind: "train" for the whole job, "evaluate" for its last part with what the learner serves,
+        "label" to record frames that a reward classifier is trained on.
       demonstrations: successful ones the learner shall hold before training.
       demonstration_attempts: episodes after which a failing operator ends the job.
       warm_up_steps: random steps before the policy acts; none once the learner trains.
@@ -46,6 +49,7 @@ class JobConfig:
       evaluation_episodes: for each of deterministic and sampled.
       evaluation_seed: of the first start pose; the same for every policy that is compared.
       policy: whose result is the job's: "sampled" or "deterministic".
+      labels: what is recorded for a reward classifier.
     """
 
     kind: str = "train"
@@ -59,10 +63,11 @@ class JobConfig:
     evaluation_episodes: int = 50
     evaluation_seed: int = 10_000
     policy: str = "sampled"
+    labels: LabelConfig = field(default_factory=LabelConfig)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("train", "evaluate"):
-            raise ValueError(f"kind {self.kind!r} is not 'train' or 'evaluate'")
+        if self.kind not in ("train", "evaluate", "label"):
+            raise ValueError(f"kind {self.kind!r} is not 'train', 'evaluate' or 'label'")
         if self.policy not in ("sampled", "deterministic"):
             raise ValueError(f"policy {self.policy!r} is not 'sampled' or 'deterministic'")
         if self.until is not None and not 0.0 <= self.until <= 1.0:
@@ -111,6 +116,10 @@ class Crew(Protocol):
         """The learner has neither demonstrations nor a policy: it waits for a first record."""
         ...
 
+    def labelled(self, by_chance: bool) -> Driver:
+        """The operator, or chance, in episodes whose frames are labelled."""
+        ...
+
     def learner_trains(self) -> bool:
         """The learner has begun to update."""
         ...
@@ -157,6 +166,8 @@ class Job:
         """
         began = self._clock()
         self._crew.say(Phase.STARTING)
+        if self._config.kind == "label":
+            return {**self._label(), "wall_s": round(self._clock() - began, 2)}
         if self._config.kind == "train":
             self._demonstrate()
             self._warm_up()
@@ -172,6 +183,29 @@ class Job:
             "updates": snapshot.learner_step,
             "policy_version": snapshot.version,
             "wall_s": round(self._clock() - began, 2),
+        }
+
+    def _label(self) -> dict[str, object]:
+        """Records labelled frames until there are enough of both kinds."""
+        config, training = self._config.labels, self.training
+        while training.positives < config.positives or training.negatives < config.negatives:
+            have = (
+                f"{training.positives} of {config.positives} positives, "
+                f"{training.negatives} of {config.negatives} negatives"
+            )
+            if training.episodes >= config.attempts:
+                raise JobFailed(f"{have} after {training.episodes} episodes")
+            turn = training.episodes % config.random_every == config.random_every - 1
+            by_chance = turn and config.by == "truth"
+            self._crew.say(Phase.LABELLING, "random" if by_chance else "operator", have)
+            training.label(self._crew.run(self._crew.labelled(by_chance)))
+            self._crew.progress(training)
+        self._crew.settle()
+        return {
+            "positives": training.positives,
+            "negatives": training.negatives,
+            "episodes": training.episodes,
+            "env_steps": training.env_steps,
         }
 
     def _demonstrate(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from serl_actor.episode_index import EpisodeIndex
+from serl_actor.episode_index import EpisodeIndex, UnknownSteps
 from serl_learner.types import Record, Relabel, Source
 
 Observation = Mapping[str, np.ndarray]
@@ -41,6 +41,7 @@ class Recorder:
         self._version = 0
         self._hold = False
         self._held: list[Record] = []
+        self._solved: tuple[int, int] | None = None  # the last step that was a success
 
     @property
     def next_seq(self) -> int:
@@ -63,8 +64,9 @@ class Recorder:
         source: Source,
         policy_version: int,
         stamp_ns: int,
+        extras: Observation | None = None,
     ) -> None:
-        """One executed step: o_t, a_t as executed [A], r_t and its flags."""
+        """One executed step: o_t, a_t as executed [A], r_t and its flags; `extras` are of o_t."""
         self._source, self._version = source, policy_version
         self._put(
             observation,
@@ -73,31 +75,49 @@ class Recorder:
             reward=reward,
             terminated=terminated,
             truncated=truncated,
+            extras=extras or {},
         )
         self._step += 1
 
-    def cut(self, observation: Observation, stamp_ns: int) -> None:
+    def cut(
+        self, observation: Observation, stamp_ns: int, extras: Observation | None = None
+    ) -> None:
         """The next step is not for the record: what was recorded until now ends here.
 
         The rest of the episode counts as an episode of its own, so that no transition reaches
         over the gap (D3).
         """
         if self._step:
-            self._put(observation, stamp_ns, action=None, last=True)
+            self._put(observation, stamp_ns, action=None, last=True, extras=extras or {})
             self._begin_segment()
 
-    def end(self, observation: Observation, success: bool, aborted: bool, stamp_ns: int) -> None:
+    def end(
+        self,
+        observation: Observation,
+        success: bool,
+        aborted: bool,
+        stamp_ns: int,
+        extras: Observation | None = None,
+    ) -> None:
         """The final observation of the episode, a record of its own; none if nothing was executed.
 
         A held episode is passed on now if it succeeded, else forgotten.
         """
         if self._step:
             self._put(
-                observation, stamp_ns, action=None, last=True, success=success, aborted=aborted
+                observation,
+                stamp_ns,
+                action=None,
+                last=True,
+                success=success,
+                aborted=aborted,
+                extras=extras or {},
             )
         held, self._held = self._held, []
         for record in held if success else ():
             self._pass_on(record)
+        if success and self._step:
+            self._solved = self._begun - 1, self._step - 1
 
     def _begin_segment(self) -> None:
         self._begun += 1
@@ -142,6 +162,19 @@ class Recorder:
             )
             self._sink(relabel)
             self._seq += 1
+        return relabel
+
+    def overrule(self, stamp_ns: int) -> Relabel:
+        """The last success was none: the step that was rewarded for it is so no longer.
+
+        From any thread; raises UnknownSteps, or what the sink does.
+        """
+        solved = self._solved
+        if solved is None:
+            raise UnknownSteps("there is no success that is not overruled")
+        episode, step = solved
+        relabel = self.relabel(episode, (step, step), 0.0, False, stamp_ns)
+        self._solved = None
         return relabel
 
     def _pass_on(self, record: Record) -> None:

@@ -46,6 +46,19 @@ class Driver(Protocol):
         ...
 
 
+class Labels(Protocol):
+    """Labels the observations of an episode; see labelling.Labelling."""
+
+    positives: int
+    negatives: int
+    solved: bool
+
+    def begin(self) -> None: ...
+    def label(self, info: Mapping[str, Any]) -> dict[str, np.ndarray]: ...
+    @property
+    def over(self) -> bool: ...
+
+
 @dataclass(frozen=True)
 class Episode:
     """How an episode went.
@@ -60,6 +73,9 @@ class Episode:
       refused: steps whose action was not finite: the arm held, nothing was stored.
       interrupted: steps after which a camera paused: the arm held, nothing was stored.
       waiting_for: if aborted, what must happen before it is worth trying again.
+      true_success: by the pose in the end, where success is what a judge said; None: not known.
+      positives: frames that were labelled as solved.
+      negatives: frames that were labelled as not solved.
     """
 
     success: bool
@@ -71,6 +87,9 @@ class Episode:
     refused: int = 0
     interrupted: int = 0
     waiting_for: str = ""
+    true_success: bool | None = None
+    positives: int = 0
+    negatives: int = 0
 
 
 def run_episode(
@@ -79,20 +98,23 @@ def run_episode(
     recorder: Recorder,
     seed: int | None = None,
     hold: bool = False,
+    labelling: Labels | None = None,
 ) -> Episode:
     """Runs one episode to its end.
 
     A stale or broken robot aborts it: the arm holds, and what was executed until then is kept.
     With `hold`, records are passed on only if the episode succeeds, as for demonstrations.
+    With `labelling`, it says what is a success, and when the episode is over.
 
     Raises:
       RobotError: the reset failed, so no episode began.
       Cancelled: the driver or the record's sink was told to stop; recorded as aborted.
     """
-    observation, _ = environment.reset(seed=seed)
+    observation, info = environment.reset(seed=seed)
     recorder.begin(hold)
     driver.begin()
-    run = _Run(environment, driver, recorder, observation)
+    run = _Run(environment, driver, recorder, labelling)
+    run.begin(observation, info)
     aborted, waiting_for = "", ""
     try:
         while not run.ended:
@@ -112,15 +134,25 @@ class _Run:
     """What is known of an episode while it runs."""
 
     def __init__(
-        self, environment: Environment, driver: Driver, recorder: Recorder, first: Observation
+        self,
+        environment: Environment,
+        driver: Driver,
+        recorder: Recorder,
+        labelling: Labels | None,
     ) -> None:
         self._environment, self._driver, self._recorder = environment, driver, recorder
-        self._observation = first
-        self._start_ns = self._stamp_ns = environment.state.stamp_ns
+        self._labelling = labelling
         self._steps, self._intervened, self._refused, self._interrupted = 0, 0, 0, 0
         self._total_reward = 0.0
         self._success = False
         self.ended = False
+
+    def begin(self, observation: Observation, info: Mapping[str, Any]) -> None:
+        """The first observation."""
+        if self._labelling is not None:
+            self._labelling.begin()
+        self._see(observation, info)
+        self._start_ns = self._stamp_ns
 
     def step(self) -> None:
         """One control period."""
@@ -131,28 +163,41 @@ class _Run:
         self._refused += info["refused"]
         self._interrupted += info["interrupted"]
         if info["refused"] or info["interrupted"]:
-            self._recorder.cut(self._observation, self._stamp_ns)
+            self._recorder.cut(self._observation, self._stamp_ns, self._extras)
             self._driver.begin()
         else:
             self._record(choice, reward, terminated, truncated, info)
         # Only now: if the record is not taken, the last one must show what it would have shown.
-        self._observation, self._stamp_ns = following, self._environment.state.stamp_ns
+        self._see(following, info)
         self._success = bool(info["success"])
         self.ended = terminated or truncated
+        if self._labelling is not None:
+            self._success = self._labelling.solved
+            limit = self._environment.task.episode_steps
+            self.ended = truncated or self._labelling.over or self._steps >= limit
+
+    def _see(self, observation: Observation, info: Mapping[str, Any]) -> None:
+        self._observation, self._stamp_ns = observation, self._environment.state.stamp_ns
+        self._truth = info["true_success"] if self._environment.judge is not None else None
+        self._extras = _extras(info) if self._environment.judge is not None else {}
+        if self._labelling is not None:
+            self._extras |= self._labelling.label(info)
 
     def _record(
         self, choice: Choice, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
     ) -> None:
         source = choice.source if info["source"] is Source.POLICY else _intervened(choice.source)
+        goes_on = self._labelling is not None
         self._recorder.step(
             self._observation,
             info["executed_action"],
             reward,
-            terminated,
+            terminated and not goes_on,
             truncated,
             source,
             choice.policy_version,
             self._stamp_ns,
+            self._extras,
         )
         self._steps += 1
         self._total_reward += reward
@@ -160,7 +205,7 @@ class _Run:
 
     def finish(self, aborted: bool) -> None:
         """Records the last fresh observation as the final one."""
-        self._recorder.end(self._observation, self._success, aborted, self._stamp_ns)
+        self._recorder.end(self._observation, self._success, aborted, self._stamp_ns, self._extras)
 
     def episode(self, aborted: str, waiting_for: str) -> Episode:
         """The outcome."""
@@ -174,9 +219,23 @@ class _Run:
             self._refused,
             self._interrupted,
             waiting_for,
+            self._truth,
+            self._labelling.positives if self._labelling else 0,
+            self._labelling.negatives if self._labelling else 0,
         )
 
 
 def _intervened(chosen: Source) -> Source:
-    """An operator who demonstrates makes demonstrations; else they correct the policy."""
-    return Source.DEMO if chosen is Source.DEMO else Source.INTERVENTION
+    """An operator who demonstrates makes demonstrations, one in an evaluation nothing that is
+    trained on; else they correct the policy."""
+    return chosen if chosen in (Source.DEMO, Source.EVAL) else Source.INTERVENTION
+
+
+def _extras(info: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """What a judge said of an observation, and what the pose says, for the log."""
+    extras = {}
+    if info["probability"] is not None:
+        extras["reward/probability"] = np.asarray(info["probability"], np.float32)
+    if info["true_success"] is not None:
+        extras["label/success"] = np.asarray(info["true_success"], np.bool_)
+    return extras

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.job import JobConfig
 from serl_actor.reset_motion import ResetMotionConfig
+from serl_actor.reward_judge import RewardConfig
 from serl_actor.ros_robot_client import RobotClientConfig
 from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig
@@ -29,6 +30,7 @@ class ActorNodeConfig:
         of its own; empty: none.
       cameras: what is seen beside the arm's state.
       motion: how a real arm goes to a start.
+      reward: who says what a success is.
       agent: the learner's agent; what shapes the policy must agree.
     """
 
@@ -44,6 +46,7 @@ class ActorNodeConfig:
     robot: RobotClientConfig = field(default_factory=RobotClientConfig)
     motion: ResetMotionConfig = field(default_factory=ResetMotionConfig)
     sender: SenderConfig = field(default_factory=SenderConfig)
+    reward: RewardConfig = field(default_factory=RewardConfig)
     agent: SACConfig = field(default_factory=SACConfig)
 
     def __post_init__(self) -> None:

@@ -77,6 +77,9 @@ class RosBoard:
             values["success_last_20"] = training.success
             values["return_last_20"] = sum(e.total_reward for e in recent) / len(recent)
             values["length_last_20"] = sum(e.steps for e in recent) / len(recent)
+            known = [e.true_success for e in recent if e.true_success is not None]
+            if known:
+                values["true_success_last_20"] = sum(known) / len(known)
             values["intervened_last_20"] = sum(e.intervened for e in recent)
         self._recent = values
 

@@ -16,24 +16,41 @@ from serl_learner.ros_tensors import tensors_to_msgs
 
 
 class ObservationPublisher:
-    """Publishes from the rollout's thread; counts control steps since the actor started."""
+    """Publishes from the rollout's thread; numbers the observations of an actor's life."""
 
     def __init__(self, node: Node, frame_id: str) -> None:
         """`frame_id` names the frame of `state/*`; see serl_actor.observation."""
         self._frame_id = frame_id
         self._publisher = node.create_publisher(Observation, "observation", STATE)
         self._step = 0
+        self._last: tuple[Mapping[str, np.ndarray], ArmState, int] | None = None
 
     def __call__(self, observation: Mapping[str, np.ndarray], state: ArmState) -> None:
         """One control step begins."""
-        if self._publisher.get_subscription_count():
-            stamp = time_from_ns(state.stamp_ns)
-            message = Observation(
-                header=Header(stamp=stamp, frame_id=self._frame_id),
-                step=self._step,
-                tensors=tensors_to_msgs(observation),
-            )
-            for tensor in message.tensors:
-                tensor.stamp = stamp
-            self._publisher.publish(message)
+        self.publish(observation, state)
+
+    def publish(self, observation: Mapping[str, np.ndarray], state: ArmState) -> int:
+        """Publishes the next observation, and returns its number."""
+        self._last = observation, state, self._step
+        self._step += 1
+        self.again()
+        return self._last[2]
+
+    def again(self) -> None:
+        """Publishes the last one again: it may have been lost."""
+        if self._last is None or not self._publisher.get_subscription_count():
+            return
+        observation, state, step = self._last
+        stamp = time_from_ns(state.stamp_ns)
+        message = Observation(
+            header=Header(stamp=stamp, frame_id=self._frame_id),
+            step=step,
+            tensors=tensors_to_msgs(observation),
+        )
+        for tensor in message.tensors:
+            tensor.stamp = stamp
+        self._publisher.publish(message)
+
+    def skip(self) -> None:
+        """Leaves out a number: what comes next does not follow what was before."""
         self._step += 1

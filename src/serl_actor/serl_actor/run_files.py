@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from serl_actor.journal import Journal
 from serl_actor.spill import Codec, Spill
 from serl_actor.transition_sender import SenderConfig
-from serl_learner.disk_space import DiskSpace
+from serl_learner.atomic_file import write_file
+from serl_learner.disk_space import FULL, DiskSpace
 from serl_learner.process_lock import ProcessLock
 
 
@@ -29,6 +32,7 @@ class RunFiles:
           OSError: a file cannot be made.
         """
         directory = Path(run_dir).expanduser() if run_dir else None
+        self._directory = directory
         self._lock: ProcessLock | None = None
         self.spill: Spill | None = None
         if directory is not None:
@@ -42,6 +46,25 @@ class RunFiles:
                 space=DiskSpace(limits.min_free_bytes),
             )
         self.journal = Journal(Path(journal).expanduser()) if journal else None
+
+    def write_result(self, result: Mapping[str, object], wait: Callable[[str], None]) -> None:
+        """Writes `result.json`, before it is said: who hears `done` may read it.
+
+        A full disk is waited for with `wait`, which may raise; OSError if it cannot be written for
+        another reason.
+        """
+        if self._directory is None:
+            return
+        path = self._directory / "result.json"
+        content = (json.dumps(result, indent=2) + "\n").encode()
+        while True:
+            try:
+                write_file(path, content)
+                return
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                wait(f"disk space: {path} is not written: {error.strerror}")
 
     def close(self) -> None:
         """Removes the spill and gives the lock back."""

@@ -25,6 +25,8 @@ class Training:
       best_successes: among the last RECENT episodes, when `best` acted.
       best: the newest policy with the most successes; None before a training episode.
       curve: [environment steps so far, success] after every training episode.
+      positives: frames labelled as solved, where frames are labelled.
+      negatives: frames labelled as not solved.
     """
 
     env_steps: int = 0
@@ -33,6 +35,14 @@ class Training:
     best_successes: int = 0
     best: Snapshot | None = None
     curve: list[tuple[int, bool]] = field(default_factory=list)
+    positives: int = 0
+    negatives: int = 0
+
+    def label(self, episode: Episode) -> None:
+        """One more episode whose frames were labelled."""
+        self.warm_up(episode)
+        self.positives += episode.positives
+        self.negatives += episode.negatives
 
     def warm_up(self, episode: Episode) -> None:
         """One more episode of another driver than the policy."""
@@ -72,6 +82,8 @@ class Training:
             "recent": [asdict(episode) for episode in self.recent],
             "best_successes": self.best_successes,
             "curve": self.curve,
+            "positives": self.positives,
+            "negatives": self.negatives,
             "best_version": None if self.best is None else self.best.version,
         }
 
@@ -90,6 +102,8 @@ class Training:
             training = cls(int(plain["env_steps"]), int(plain["episodes"]), recent)
             training.best_successes = int(plain["best_successes"]) if best is not None else 0
             training.curve = [(int(steps), bool(success)) for steps, success in plain["curve"]]
+            training.positives = int(plain.get("positives", 0))
+            training.negatives = int(plain.get("negatives", 0))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no training state: {error!r}") from error
         training.best = best

@@ -25,5 +25,6 @@ PARAMS = _profile(1, transient_local=True)  # the latest wins; who comes late ge
 STATE = _profile(5, reliable=False)  # sensor data: an old state is worth nothing
 COMMAND = _profile(5)
 INTERVENTION = _profile(5)
+REWARD = _profile(5)
 METRICS = _profile(50)
 STATUS = _profile(16, transient_local=True)  # one message per node

@@ -14,6 +14,8 @@ from serl_actor.environment import Environment
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.frame_history import FrameHistory
 from serl_actor.job import Phase, Training
+from serl_actor.labelling import LabelledDriver, Labelling
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, Driver, Episode, run_episode
@@ -50,6 +52,7 @@ class InProcessCrew:
         self._stack = setup.learner.agent.encoder.stack
         self._history = FrameHistory(self._stack)
         self._key = jax.random.PRNGKey(setup.seed + 1)
+        self._labelling = Labelling(setup.job.labels, OperatorKeys())
         self._recorder = Recorder(bytes(16), "in process", self._take)
         self._begun = 0
         self._training = Training()
@@ -118,6 +121,12 @@ class InProcessCrew:
         """Acts by chance."""
         return RandomDriver(ACTION_DIM, self._seed)
 
+    def labelled(self, by_chance: bool) -> Driver:
+        """The scripted expert, or chance, in episodes whose frames are labelled."""
+        seed = self._seed + 3 + self._begun
+        driver = RandomDriver(ACTION_DIM, seed) if by_chance else self.operator()
+        return LabelledDriver(driver, self._labelling, seed)
+
     def learner_trains(self) -> bool:
         """An update is due or done."""
         return self.learner.training
@@ -154,7 +163,10 @@ class InProcessCrew:
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         demonstrates = isinstance(driver, OperatorDriver)
-        episode = run_episode(self._environment, driver, self._recorder, seed, demonstrates)
+        labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
+        episode = run_episode(
+            self._environment, driver, self._recorder, seed, demonstrates, labelling
+        )
         self._setup.client.outcome("success" if episode.success else "not solved")
         if demonstrates:
             self.operator_episodes.append(episode)

@@ -233,7 +233,7 @@ def test_a_full_disk_is_waited_for_and_a_failure_is_known_meanwhile(bench, tmp_p
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("serl_actor.actor_node.write_file", full)
+    monkeypatch.setattr("serl_actor.run_files.write_file", full)
     monkeypatch.setattr("serl_actor.job.Job.run", lambda job: 1 // 0)
     actor = bench.actor(run_dir=str(tmp_path))
     bench.wait(lambda: learner.said("disk space"), "the actor to wait", learner)

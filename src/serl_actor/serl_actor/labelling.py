@@ -1,0 +1,116 @@
+"""Frames with labels to train a reward classifier on: who labels them, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from serl_actor.operator_keys import SUCCESS, OperatorKeys
+from serl_actor.rollout import Choice, Driver, Observation
+from serl_controllers.arm import ArmState
+from serl_learner.types import Source
+
+BY = ("truth", "operator")
+
+
+@dataclass(frozen=True)
+class LabelConfig:
+    """What is recorded.
+
+    Attributes:
+      positives: frames that show the task solved.
+      negatives: other frames.
+      by: "truth": the pose threshold, for a simulator knows where the socket is; "operator": their
+        key, which marks all frames that follow in the episode.
+      stages: presses of the key that make a success; each is the next stage of the task.
+      stay: frames for which a solved episode goes on as it was.
+      back: frames of drawing back after those, by truth only: not solved, but nearly.
+      random_every: every so many episodes chance drives, by truth only.
+      attempts: episodes after which it ends in vain.
+    """
+
+    positives: int = 250
+    negatives: int = 750
+    by: str = "truth"
+    stages: int = 1
+    stay: int = 8
+    back: int = 10
+    random_every: int = 3
+    attempts: int = 400
+
+    def __post_init__(self) -> None:
+        if self.by not in BY:
+            raise ValueError(f"by '{self.by}' is not {' or '.join(BY)}")
+        if self.by == "truth" and self.stages != 1:
+            raise ValueError(f"stages {self.stages}: the truth tells one, solved; by: operator?")
+        for name in ("positives", "negatives", "stages", "random_every", "attempts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} {getattr(self, name)} is below 1")
+        for name in ("stay", "back"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} {getattr(self, name)} is below 0")
+
+
+class Labelling:
+    """The labels of one episode after the other, and when each is over."""
+
+    def __init__(self, config: LabelConfig, keys: OperatorKeys) -> None:
+        self._config = config
+        self._keys = keys
+        self._stage = self._since = self.positives = self.negatives = 0
+        self.solved = False
+
+    def begin(self) -> None:
+        """An episode begins; keys pressed before it are forgotten."""
+        self._keys.take(SUCCESS)
+        self._stage = self._since = self.positives = self.negatives = 0
+        self.solved = False
+
+    def label(self, info: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The extras of the observation that the environment just gave, and its count."""
+        self._stage = min(self._stage + self._keys.take(SUCCESS), self._config.stages)
+        by_truth = self._config.by == "truth"
+        now = bool(info["true_success"]) if by_truth else self._stage == self._config.stages
+        self.solved = self.solved or now
+        self._since += self.solved
+        self.positives += now
+        self.negatives += not now
+        extras = {"label/success": np.asarray(now)}
+        if self._config.stages > 1:
+            extras["label/stage"] = np.asarray(self._stage, np.int32)
+        return extras
+
+    @property
+    def draws_back(self) -> bool:
+        """The arm shall leave the place where the task is solved."""
+        return self._config.by == "truth" and self._since > self._config.stay
+
+    @property
+    def over(self) -> bool:
+        """Enough was seen since the task was solved."""
+        back = self._config.back if self._config.by == "truth" else 0
+        return self._since > self._config.stay + back
+
+
+class LabelledDriver:
+    """A driver whose episodes are labelled, and logged without being trained on."""
+
+    def __init__(self, driver: Driver, labelling: Labelling, seed: int) -> None:
+        self._driver = driver
+        self._rng = np.random.default_rng(seed)
+        self.labelling = labelling
+
+    def begin(self) -> None:
+        """The driver begins."""
+        self._driver.begin()
+
+    def choose(self, observation: Observation, state: ArmState) -> Choice:
+        """The driver's choice; once the task was solved for long enough, unsteadily back."""
+        if self.labelling.draws_back:
+            action = self._rng.uniform(-0.3, 0.3, 6)
+            action[2] = self._rng.uniform(-0.5, -0.1)  # the tool's z axis points at the socket
+            return Choice(action, Source.EVAL)
+        return replace(self._driver.choose(observation, state), source=Source.EVAL)

@@ -1,0 +1,27 @@
+"""Keys that an operator presses, from any thread, until somebody asks for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+SUCCESS = "success"
+"""Key that says that what is seen from now on is solved, or the next stage of it."""
+
+
+class OperatorKeys:
+    """Counts what was pressed and not yet taken."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pressed: Counter[str] = Counter()
+
+    def press(self, key: str) -> None:
+        """One press."""
+        with self._lock:
+            self._pressed[key] += 1
+
+    def take(self, key: str) -> int:
+        """How often it was pressed since this was asked last."""
+        with self._lock:
+            return self._pressed.pop(key, 0)

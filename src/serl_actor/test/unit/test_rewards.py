@@ -1,0 +1,172 @@
+"""Success by a judge: its verdict ends the episode, the pose is logged, a person overrules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from conftest import FakeArm, action_to_target, make_state, with_steps
+
+from serl_actor.environment import Environment
+from serl_actor.episode_index import UnknownSteps
+from serl_actor.evaluation import Evaluation, summarise
+from serl_actor.intervention import Intervention
+from serl_actor.recorder import Recorder
+from serl_actor.reward_judge import LocalJudge, RewardConfig, Verdict
+from serl_actor.rollout import Choice, run_episode
+from serl_learner.types import Relabel, Source
+
+STEPS = 6
+
+
+@dataclass
+class FakeJudge:
+    """Gives the verdicts it is told, one for each observation of an episode."""
+
+    verdicts: list[Verdict | None]
+    begun: int = 0
+    seen: list[int] = field(default_factory=list)
+
+    def begin(self) -> None:
+        self.begun += 1
+        self.seen.clear()
+
+    def judge(self, observation, state):
+        self.seen.append(state.stamp_ns)
+        return self.verdicts[len(self.seen) - 1]
+
+
+class Still:
+    """Does nothing, or goes to the target; an operator may hold buttons."""
+
+    def __init__(self, task=None, buttons: tuple[str, ...] = ()) -> None:
+        self.task, self.buttons = task, buttons
+
+    def begin(self) -> None: ...
+
+    def choose(self, observation, state) -> Choice:
+        action = np.zeros(6) if self.task is None else action_to_target(self.task, state.tcp_pose)
+        said = Intervention(state.stamp_ns, False, np.zeros(6), buttons=self.buttons)
+        return Choice(action, Source.POLICY, 1, said)
+
+
+def no(probability: float = 0.1) -> Verdict:
+    return Verdict(probability, False)
+
+
+YES = Verdict(0.9, True)
+
+
+@pytest.fixture
+def run(task):
+    def _run(verdicts, driver=None, arm=None, episodes=1):
+        judge = FakeJudge([*verdicts, *[no()] * STEPS])
+        environment = Environment(arm or FakeArm(), with_steps(task, STEPS), judge=judge)
+        records: list = []
+        recorder = Recorder(bytes(16), "actor", records.append)
+        for number in range(episodes):
+            episode = run_episode(environment, driver or Still(), recorder, number)
+        return episode, records, recorder, environment
+
+    return _run
+
+
+def test_the_verdict_is_the_reward_and_the_termination(run):
+    episode, records, _, _ = run([no(), no(), no(), YES])
+    assert [r.reward for r in records] == [0, 0, 1, 0]
+    assert [r.terminated for r in records] == [False, False, True, False]
+    assert records[-1].last
+    assert records[-1].success
+    assert (episode.success, episode.steps) == (True, 3)
+
+
+def test_the_pose_is_no_success_if_the_judge_does_not_say_so(run, task):
+    arm = FakeArm(socket=task.target)
+    episode, records, _, _ = run([no()] * 20, Still(task), arm)
+    assert not episode.success
+    assert episode.true_success
+    assert all(r.reward == 0.0 for r in records)
+    assert records[-2].truncated
+    solved = [bool(r.extras["label/success"]) for r in records]
+    assert solved == sorted(solved)
+    assert not solved[0]
+    np.testing.assert_allclose(records[0].extras["reward/probability"], 0.1)
+
+
+def test_a_false_success_is_counted_as_what_it_is(run, task):
+    episode, _, _, _ = run([no(), YES], arm=FakeArm(socket=task.target))
+    assert (episode.success, episode.true_success) == (True, False)
+    result = summarise({"sampled": Evaluation.of([episode, replace(episode)])}, "sampled")
+    assert (result["success_sampled"], result["true_success_sampled"]) == (1.0, 0.0)
+
+
+def test_where_nobody_knows_the_fixture_there_is_no_truth(run):
+    episode, records, _, _ = run([no(), YES])
+    assert episode.true_success is None
+    assert "label/success" not in records[0].extras
+
+
+def test_without_an_estimate_there_is_no_success(run):
+    episode, records, _, _ = run([no(), None, None])
+    assert not episode.success
+    assert "reward/probability" not in records[1].extras
+    assert "reward/probability" in records[0].extras
+
+
+def test_every_observation_is_judged_once_and_episodes_begin_anew(run):
+    _, records, _, environment = run([no()] * 8, episodes=2)
+    assert environment.judge.begun == 2
+    assert environment.judge.seen == [r.stamp_ns for r in records[-STEPS - 1 :]]
+
+
+def test_a_held_veto_prevents_the_success(run):
+    episode, records, _, environment = run([no(), YES, YES], Still(buttons=("veto",)))
+    assert not episode.success
+    assert all(r.reward == 0.0 and not r.terminated for r in records)
+    assert environment.vetoes == 2
+
+
+def test_a_late_veto_relabels_the_step_that_was_rewarded(run):
+    _, records, recorder, _ = run([no(), no(), YES], episodes=2)
+    rewarded = [r for r in records if r.reward == 1.0]
+    assert len(rewarded) == 2
+    relabel = recorder.overrule(123)
+    assert records[-1] is relabel
+    assert isinstance(relabel, Relabel)
+    assert (relabel.first_seq, relabel.last_seq) == (rewarded[1].seq, rewarded[1].seq)
+    assert (relabel.reward, relabel.terminated, relabel.seq) == (0.0, False, relabel.seq)
+    assert relabel.seq == records[-2].seq + 1
+    with pytest.raises(UnknownSteps, match="no success that is not overruled"):
+        recorder.overrule(124)
+
+
+def test_a_veto_without_success_is_refused(run):
+    _, _, recorder, _ = run([no()] * 8)
+    with pytest.raises(UnknownSteps):
+        recorder.overrule(0)
+
+
+def test_case_10_a_classifier_that_fires_once_is_no_success():
+    class Flicker:
+        """Over the threshold in frames 1, 3 and 4."""
+
+        def __init__(self):
+            self.model = type("Model", (), {"threshold": 0.5, "frames": 2})
+            self.values = iter([0.1, 0.9, 0.2, 0.8, 0.7])
+
+        def probability(self, observation):
+            return next(self.values)
+
+    judge = LocalJudge(Flicker())
+    judge.begin()
+    state = make_state(FakeArm().state.tcp_pose)
+    assert [judge.judge({}, state).success for _ in range(5)] == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("source", "dense"), ("limit", 0.0), ("lockstep_limit", -1.0)]
+)
+def test_wrong_figures_are_refused_with_their_value(name, value):
+    with pytest.raises(ValueError, match=f"{name} .*{value}"):
+        RewardConfig(**{name: value})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -19,6 +19,9 @@ STRONG = {"torque_rate_limit": 100.0, "torque_limit": (87.0,) * 7}
 # Joints 1-6 are the axes of the base frame: torque 1-6 is the wrench.
 CARTESIAN = np.eye(6, 7)
 ZERO = np.zeros(7)
+
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault of the law."""
 
 
 def vectors(size: int, largest: float):
@@ -49,6 +52,7 @@ def at_rest(position, quaternion, jacobian=CARTESIAN, q=None) -> LawState:
     return LawState(ZERO if q is None else q, ZERO, position, quaternion, jacobian, np.zeros(7))
 
 
+@UNTIMED
 @given(vectors(7, 2.6), vectors(3, 1.0), quaternions, jacobians)
 def test_an_arm_at_rest_on_its_target_gets_no_torque(q, position, quaternion, jacobian):
     state = at_rest(position, quaternion, jacobian, q)
@@ -58,6 +62,7 @@ def test_an_arm_at_rest_on_its_target_gets_no_torque(q, position, quaternion, ja
         np.testing.assert_allclose(law.update(state, DT), 0.0, atol=1e-9)
 
 
+@UNTIMED
 @given(vectors(7, 0.02), vectors(3, 1.0), quaternions, jacobians)
 def test_moving_on_the_target_power_only_leaves_the_arm(dq, position, quaternion, jacobian):
     law = ImpedanceLaw(LawParameters(**STRONG))
@@ -68,6 +73,7 @@ def test_moving_on_the_target_power_only_leaves_the_arm(dq, position, quaternion
     assert dq @ torque <= 1e-9
 
 
+@UNTIMED
 @given(vectors(3, 2.0), quaternions, vectors(3, 2.0), quaternions)
 def test_force_never_exceeds_stiffness_times_clip(start, turn, target, target_turn):
     p = LawParameters(nullspace_stiffness=0.0, **AT_ONCE, **STRONG)
@@ -80,6 +86,7 @@ def test_force_never_exceeds_stiffness_times_clip(start, turn, target, target_tu
         assert (np.abs(law.update(state, DT)[:6]) <= highest + 1e-9).all()
 
 
+@UNTIMED
 @given(vectors(3, 1.0), quaternions, vectors(3, 1.0), quaternions, jacobians)
 def test_target_q_and_minus_q_give_the_same_torque(start, turn, target, target_turn, jacobian):
     state = at_rest(start, turn, jacobian)
@@ -92,6 +99,7 @@ def test_target_q_and_minus_q_give_the_same_torque(start, turn, target, target_t
     np.testing.assert_allclose(torques[0], torques[1], atol=1e-9)
 
 
+@UNTIMED
 @given(st.data())
 def test_torque_changes_by_at_most_the_rate_limit_whatever_comes(data):
     p = LawParameters()
@@ -116,6 +124,7 @@ def test_torque_changes_by_at_most_the_rate_limit_whatever_comes(data):
         last = torque
 
 
+@UNTIMED
 @given(states(finite_floats), finite_floats(3), quaternions, states(finite_floats), st.floats())
 def test_no_finite_input_gives_a_torque_that_is_not_finite(start, target, turn, state, dt):
     law = ImpedanceLaw(LawParameters(), RANGE)

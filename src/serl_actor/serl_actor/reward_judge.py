@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from serl_controllers.arm import ArmState
-from serl_learner.rewards.debounce import Debounce
-from serl_learner.rewards.model import Judgement
+from serl_learner.rewards.estimator import RewardEstimator
 from serl_learner.types import Observation
 
 SOURCES = ("sparse", "classifier")
@@ -69,18 +68,16 @@ class Judge(Protocol):
 class LocalJudge:
     """A reward classifier in this process."""
 
-    def __init__(self, judgement: Judgement) -> None:
-        self._judgement = judgement
-        self._debounce = Debounce(judgement.model.frames)
+    def __init__(self, estimator: RewardEstimator) -> None:
+        self._estimator = estimator
         self._step = 0
 
     def begin(self) -> None:
         """Forgets the frames seen."""
-        self._debounce.begin()
+        self._step += 1  # a gap
 
     def judge(self, observation: Observation, state: ArmState) -> Verdict:
         """The verdict; raises UnusableObservation."""
+        estimate = self._estimator.judge(state.stamp_ns, self._step, observation)
         self._step += 1
-        probability = self._judgement.probability(observation)
-        over = probability >= self._judgement.model.threshold
-        return Verdict(probability, self._debounce.judge(self._step, over))
+        return Verdict(estimate.probability, estimate.success)

@@ -13,7 +13,7 @@ from serl_franka_bringup.executable import ExecutableError
 from serl_franka_bringup.run_directory import RunDirectoryBusy
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
-VERBS = ("run", "eval", "bench", "doctor", "results")
+VERBS = ("run", "record", "train-reward", "eval", "bench", "doctor", "results")
 
 
 def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:
@@ -21,7 +21,7 @@ def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="serl", description="SERL on ROS 2.")
     commands = parser.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb in verbs:
-        module = importlib.import_module(f"serl_franka_bringup.verbs.{verb}")
+        module = importlib.import_module(f"serl_franka_bringup.verbs.{verb.replace('-', '_')}")
         command = commands.add_parser(
             verb,
             help=module.HELP,

@@ -6,36 +6,31 @@ of its own. No ROS here.
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serl_franka_bringup import config, robots
+from serl_franka_bringup import config, rewards, robots
+from serl_franka_bringup.arguments import Arguments, argument_names
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import apply_arguments, project, share_agent
 from serl_franka_bringup.respawn import Respawn
 from serl_franka_bringup.robots import Kind
-from serl_franka_bringup.task import OBSERVATIONS, TaskFile
+from serl_franka_bringup.task import TaskFile
 
-_NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 JOB_NODE = "actor"  # its status tells how the job goes
 KINDS = {
     "sim": Kind("serl_sim", "sim_node", robots=("sim",)),
     "expert": Kind("serl_sim", "expert_node"),
     "learner": Kind("serl_learner", "learner_node", role="learner"),
+    "reward_classifier": Kind("serl_learner", "reward_classifier_node"),
     "actor": Kind("serl_actor", "actor_node"),
     "metrics_writer": Kind("serl_learner", "metrics_writer_node", role="learner", vital=False),
     **robots.DRIVERS,
 }
 NODES = (*KINDS, *(name for kind in KINDS.values() for name in kind.shares))
-ROLES = ("all", "robot", "learner", "arm")
-JOBS = ("train", "evaluate")
-REWARDS = ("sparse",)
-PARTS = {"train": "", "evaluate": "evaluation"}  # folder of the run directory by job
 
 # On a small machine every thread pool of one node takes the core of another: one thread each
 # for what alternates with the simulator, the rest for the learner.
@@ -54,6 +49,7 @@ _ENVIRONMENTS = {
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     },
+    "reward_classifier": {**_ONE_THREAD, **_JAX_CACHE, "JAX_PLATFORMS": "cpu"},
     # Without a limit every thread of XLA has a heap of its own, and what it frees stays there.
     "learner": {
         **_JAX_CACHE,
@@ -66,84 +62,6 @@ _ENVIRONMENTS = {
 # counts, the simulator with the next episode.
 _RESPAWN = Respawn(limit=3)
 _SMALL_MACHINE = {"learner": {**_ONE_THREAD, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}}
-
-
-def _argument(default: Any, description: str) -> Any:
-    return field(default=default, metadata={"description": description})
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """What a person may say about a run: `name:=value` on the command line.
-
-    Further arguments named `<node>.<parameter>` override single parameters.
-    """
-
-    robot: str = _argument("sim", "sim: MuJoCo; fr3: the real arm")
-    robot_ip: str = _argument("", "address of the real arm, e.g. 172.16.0.2")
-    namespace: str = _argument("", "of all nodes of this robot; empty: none")
-    gripper: str = _argument("franka", "of the real arm: none, franka or robotiq")
-    cameras: bool = _argument(True, "the real arm has the cameras of cameras.yaml")
-    hardware: str = _argument("franka", "behind robot:=fr3: franka, or mujoco or mock for trials")
-    rviz: bool = _argument(False, "show robot, target, workspace box and who drives in rviz")
-    seed: int = _argument(0, "of everything random")
-    roles: str = _argument(
-        "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
-    )
-    job: str = _argument("train", "train or evaluate")
-    observation: str | None = _argument(
-        None,
-        "image: learn from the cameras and the arm's state, state: from the latter alone; without: "
-        "the task's",
-    )
-    reward: str = _argument("sparse", "which reward is learned from")
-    demos: int | None = _argument(
-        None, "demonstrations to record when there are none; without: the task's"
-    )
-    minutes: float | None = _argument(None, "stop training after this wall time")
-    until: float | None = _argument(None, "stop training at this success of the last 20, 0 .. 1")
-    max_steps: int | None = _argument(None, "stop training after so many environment steps")
-    episodes: int | None = _argument(
-        None, "evaluation episodes per policy; without: the actor's default"
-    )
-    run_dir: str = _argument("", "where checkpoints and logs go; empty: below runs")
-    demonstrations_dir: str = _argument("", "where demonstrations are kept; empty: below runs")
-    video_dir: str = _argument("", "where films of evaluated episodes go; empty: none are made")
-
-    def __post_init__(self) -> None:
-        choices = {
-            "robot": robots.ROBOTS,
-            "gripper": robots.GRIPPERS,
-            "hardware": robots.HARDWARE,
-            "roles": ROLES,
-            "job": JOBS,
-            "reward": REWARDS,
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} '{getattr(self, name)}' is not {' or '.join(allowed)}")
-        if self.observation is not None and self.observation not in OBSERVATIONS:
-            known = " or ".join(OBSERVATIONS)
-            raise ValueError(f"observation '{self.observation}' is not {known}")
-        for name in ("seed", "demos", "max_steps", "episodes", "minutes", "until"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ValueError(f"{name} {value} is below 0")
-        if self.until is not None and self.until > 1:
-            raise ValueError(f"until {self.until} is above 1: it is a success rate")
-        if self.robot == "fr3" and self.hardware == "franka" and not self.robot_ip:
-            raise ValueError("robot 'fr3' needs robot_ip, e.g. robot_ip:=172.16.0.2")
-        if self.robot == "sim" and self.robot_ip:
-            raise ValueError(f"robot_ip '{self.robot_ip}' is given for robot 'sim'; robot:=fr3?")
-        if not _NAMESPACE.fullmatch(self.namespace):
-            raise ValueError(f"namespace '{self.namespace}' is not of letters, digits and _")
-        if self.video_dir and self.job != "evaluate":
-            raise ValueError(f"video_dir '{self.video_dir}': only evaluations are filmed")
-
-    @property
-    def part(self) -> str:
-        """Folder of the run directory that the job writes to."""
-        return PARTS[self.job]
 
 
 @dataclass(frozen=True)
@@ -168,11 +86,6 @@ class Node:
     needs: tuple[str, ...] = ()  # packages without which it cannot run
     optional: bool = False  # without them it is left out
     vital: bool = True  # a run ends when it stays dead
-
-
-def argument_names() -> list[str]:
-    """Names of the arguments of a run."""
-    return [f.name for f in dataclasses.fields(Arguments)]
 
 
 def parse_arguments(pairs: Iterable[str]) -> tuple[Arguments, dict[str, dict[str, Any]]]:
@@ -218,6 +131,7 @@ def make_graph(
     parameters = project(task.task, arguments)
     parameters |= robots.driver_parameters(task, arguments)
     parameters["actor"].update(robots.camera_views(task, arguments))
+    parameters["reward_classifier"] = rewards.classifier_parameters(arguments)
     for layer in (*task.layers, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
@@ -282,6 +196,8 @@ def _is_wanted(name: str, arguments: Arguments, parameters: Mapping[str, Any]) -
     """Whether a node is part of what the user asked for."""
     if arguments.robot not in KINDS[name].robots:
         return False
+    if name == "reward_classifier":
+        return arguments.judged
     if name == "metrics_writer":  # it needs a directory to write to: an evaluation keeps none
         return "directory" in parameters
     return name not in robots.DRIVERS or robots.is_wanted(name, arguments, parameters)

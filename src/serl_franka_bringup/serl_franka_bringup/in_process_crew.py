@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -32,7 +33,7 @@ class InProcessCrew:
     """What the job commands, without processes: every record is trained on at once.
 
     `points` gets one every `report_every` online steps, `evaluations` one after the episode
-    that completes `eval_every` of them.
+    that completes `eval_every` of them. With `log` records go there and nothing is learned.
     """
 
     def __init__(
@@ -41,14 +42,16 @@ class InProcessCrew:
         report: Report = lambda _: None,
         report_every: int = 100,
         eval_every: int | None = None,
+        log: Callable[[Record], None] | None = None,
     ) -> None:
+        self._log = log
         self._setup, self._seed, self._report = setup, setup.seed, report
         self._report_every, self._eval_every = report_every, eval_every
-        self._environment = Environment(setup.client, setup.task, cameras=setup.cameras)
+        self._environment = Environment(
+            setup.client, setup.task, cameras=setup.cameras, judge=setup.judge
+        )
         observation, _ = self._environment.reset(seed=setup.seed)
-        spec = spec_of(observation)
-        self.learner = Learner(setup.learner, spec, ACTION_DIM, setup.seed)
-        self._policy = Policy(spec, ACTION_DIM, setup.learner.agent)
+        self._spec = spec_of(observation)
         self._stack = setup.learner.agent.encoder.stack
         self._history = FrameHistory(self._stack)
         self._key = jax.random.PRNGKey(setup.seed + 1)
@@ -64,8 +67,20 @@ class InProcessCrew:
         self.operator_episodes: list[Episode] = []
         self.demonstrated: list[Record] = []  # of the successful demonstrations
 
+    @cached_property
+    def learner(self) -> Learner:
+        """Made when it is first needed: who only records frames has none."""
+        return Learner(self._setup.learner, self._spec, ACTION_DIM, self._seed)
+
+    @cached_property
+    def _policy(self) -> Policy:
+        return Policy(self._spec, ACTION_DIM, self._setup.learner.agent)
+
     def _take(self, record: Record) -> None:
         """The learner's turn: takes the record and does every update that is due."""
+        if self._log is not None:
+            self._log(record)
+            return
         before = self.learner.online_steps // self._report_every
         self.learner.add(record)
         if record.source == Source.DEMO:

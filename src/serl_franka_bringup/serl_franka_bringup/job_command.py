@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from serl_franka_bringup import graph
+from serl_franka_bringup.arguments import argument_names
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.plan import Plan, make_plan
 from serl_franka_bringup.run_directory import RunDirectory
@@ -40,7 +41,7 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
 
 def plan_job(arguments: argparse.Namespace, **extra: Any) -> Plan:
     """The plan of a verb's arguments; options are `name:=value` arguments by other means."""
-    options = {name: getattr(arguments, name, None) for name in graph.argument_names()} | extra
+    options = {name: getattr(arguments, name, None) for name in argument_names()} | extra
     pairs = [f"{name}:={value}" for name, value in options.items() if value is not None]
     return make_plan(arguments.task, [*arguments.assignments, *pairs], arguments.runs)
 

@@ -11,17 +11,19 @@ from typing import Any
 from serl_franka_bringup import graph
 from serl_franka_bringup.availability import usable
 from serl_franka_bringup.graph import Arguments, Node
+from serl_franka_bringup.rewards import MODEL, check_model, rewards_path
 from serl_franka_bringup.robots import DRIVERS
 from serl_franka_bringup.run_directory import demonstrations_path, run_path
 from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 
 # What may differ between two runs of the same directory: where, how long, which part.
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
-for _name in ("observation", "reward", "robot", "robot_ip", "hardware"):
+for _name in ("observation", "reward", "reward_model", "robot", "robot_ip", "hardware"):
     del _NOT_CONFIGURATION[_name]
 _NOT_CONFIGURATION["cameras"] = False  # their file is the robot's: the learner's machine has none
 # Parameters by node that change nothing that is learned; a name with a dot at its end is a group.
 _NOT_LEARNING = {
+    "reward_classifier": ("model",),
     "sim": ("video.",),
     "actor": ("journal", "sender."),
     "learner": (
@@ -61,10 +63,17 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
       root: where runs are kept; the run's directory lies below unless `run_dir` is given.
     """
     arguments, overrides = graph.parse_arguments(pairs)
+    if arguments.job == "label" and arguments.observation is None:  # nothing else can be labelled
+        arguments = dataclasses.replace(arguments, observation="image")
     file = load_task(find_task_file(task), graph.NODES).observing(arguments.observation)
+    rewards = rewards_path(root, file.name).absolute()
+    model = arguments.reward_model or str(rewards / MODEL)
+    arguments = dataclasses.replace(arguments, reward_model=model)
+    check_model(file, arguments)
     neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
     configuration = _learning(graph.make_graph(file, neutral, overrides, cores=1))
-    directory = run_path(root, file.name, arguments.seed, configuration)
+    labels = arguments.job == "label"
+    directory = rewards if labels else run_path(root, file.name, arguments.seed, configuration)
     arguments = dataclasses.replace(
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),

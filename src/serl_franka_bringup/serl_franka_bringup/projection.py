@@ -11,7 +11,7 @@ from serl_controllers.geometry import quaternion_from_rpy
 from serl_franka_bringup.task import Crop, Task, Vector6
 
 if TYPE_CHECKING:
-    from serl_franka_bringup.graph import Arguments
+    from serl_franka_bringup.arguments import Arguments
 
 Parameters = dict[str, Any]  # dotted ROS parameter names
 
@@ -39,7 +39,9 @@ _EXPERT = (*_PLACE, "translation_scale", "rotation_scale")
 
 def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
     """Parameters by node name; what is not here keeps the default of the node's dataclass."""
-    real = {} if arguments.robot == "sim" else {"simulated": False, "lockstep": False}
+    real: Parameters = {} if arguments.robot == "sim" else {"simulated": False, "lockstep": False}
+    if real and arguments.job == "label":
+        real["job.labels.by"] = "operator"
     return {
         "sim": _sim(task),
         "expert": {"control_period": task.control_period, **_select(task, _EXPERT, "expert")},
@@ -63,6 +65,9 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.until": arguments.until,
         "job.max_env_steps": arguments.max_steps,
         "job.evaluation_episodes": arguments.episodes,
+        "job.labels.positives": arguments.positives,
+        "job.labels.negatives": arguments.negatives,
+        "reward.source": arguments.reward if arguments.judged else None,
         "run_dir": str(Path(arguments.run_dir) / arguments.part) if arguments.run_dir else None,
     }
     said = {name: value for name, value in job.items() if value is not None}
@@ -138,9 +143,14 @@ def project_views(names: Sequence[str], crop: Mapping[str, Crop]) -> Parameters:
 
 
 def _directories(arguments: Arguments) -> Parameters:
-    """Where the learner keeps things; an evaluation reads the best policy and keeps nothing."""
+    """Where the learner keeps things; an evaluation reads the best policy and keeps nothing.
+
+    Labelled frames are logged, and nothing else.
+    """
     if not arguments.run_dir:
         return {}
+    if arguments.job == "label":
+        return {"log_dir": str(Path(arguments.run_dir) / "episodes")}
     checkpoints = str(Path(arguments.run_dir) / "checkpoints")
     if arguments.job == "evaluate":
         return {"serve_checkpoint": checkpoints}
@@ -153,7 +163,7 @@ def _directories(arguments: Arguments) -> Parameters:
 
 
 def _tensorboard(arguments: Arguments) -> Parameters:
-    if not arguments.run_dir or arguments.job == "evaluate":
+    if not arguments.run_dir or arguments.job != "train":
         return {}
     return {"directory": str(Path(arguments.run_dir) / "tensorboard")}
 

@@ -17,7 +17,7 @@ from serl_franka_bringup.projection import Parameters, project_controller, proje
 from serl_franka_bringup.task import TaskFile, config_directory
 
 if TYPE_CHECKING:
-    from serl_franka_bringup.graph import Arguments
+    from serl_franka_bringup.arguments import Arguments
 
 ROBOTS = ("sim", "fr3")
 HARDWARE = ("franka", "mujoco", "mock")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.job import JobConfig
+from serl_actor.reward_judge import LocalJudge
 from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
-from serl_franka_bringup import config, graph
+from serl_franka_bringup import config, graph, rewards
 from serl_franka_bringup.task import find_task_file, load_task
 from serl_learner.learner import LearnerConfig
 from serl_learner.learner_session import SessionConfig
@@ -111,6 +113,7 @@ class Setup:
     learner: LearnerConfig
     cameras: CamerasConfig
     client: SimulationClient
+    judge: LocalJudge | None = None  # who says what a success is; None: the pose
 
 
 def load_setup(
@@ -124,6 +127,7 @@ def load_setup(
     The rest is as for graph.make_graph.
     """
     file = load_task(find_task_file(task), graph.NODES)
+    rewards.check_model(file.observing(arguments.observation), arguments)
     nodes = graph.make_graph(file, arguments, overrides, cores=1)
     tree = {node.name: config.unflatten(node.parameters) for node in nodes}
     scene = config.build(SceneConfig, tree["sim"]["scene"], "sim.scene")
@@ -143,7 +147,25 @@ def load_setup(
         learner=config.build(LearnerConfig, learner, "learner"),
         cameras=config.build(CamerasConfig, tree["actor"].get("cameras", {}), "actor.cameras"),
         client=SimulationClient(simulation, ScriptedExpert(expert), film, rig),
+        judge=_load_judge(tree.get("reward_classifier")),
     )
+
+
+def _load_judge(parameters: Mapping[str, Any] | None) -> LocalJudge | None:
+    """The classifier as its node would load it.
+
+    Raises:
+      ModelError, WeightsError, ValueError: it cannot be used.
+    """
+    if parameters is None:
+        return None
+    from serl_learner.rewards.estimator import RewardEstimator  # these compile
+    from serl_learner.rewards.model import Judgement
+    from serl_learner.rewards.model_file import read_model
+
+    judgement = Judgement(read_model(Path(parameters["model"])))
+    said = {name: parameters[name] for name in ("threshold", "frames") if name in parameters}
+    return LocalJudge(RewardEstimator(judgement, **said))
 
 
 def _open_rig(cameras: RigConfig, simulation: Simulation) -> CameraRig | None:

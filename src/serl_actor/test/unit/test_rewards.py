@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import FakeArm, action_to_target, make_state, with_steps
+from conftest import FakeArm, action_to_target, with_steps
 
 from serl_actor.environment import Environment
 from serl_actor.episode_index import UnknownSteps
@@ -15,6 +16,7 @@ from serl_actor.intervention import Intervention
 from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import LocalJudge, RewardConfig, Verdict
 from serl_actor.rollout import Choice, run_episode
+from serl_learner.rewards.estimator import RewardEstimator
 from serl_learner.types import Relabel, Source
 
 STEPS = 6
@@ -147,21 +149,31 @@ def test_a_veto_without_success_is_refused(run):
         recorder.overrule(0)
 
 
+class Flicker:
+    """A model that says one thing after the other; two frames over 1/2 are a success."""
+
+    def __init__(self, *values: float) -> None:
+        self.model = SimpleNamespace(threshold=0.5, frames=2, model_id="abc")
+        self._values = iter(values)
+
+    def probability(self, observation) -> float:
+        return next(self._values)
+
+
 def test_case_10_a_classifier_that_fires_once_is_no_success():
-    class Flicker:
-        """Over the threshold in frames 1, 3 and 4."""
-
-        def __init__(self):
-            self.model = type("Model", (), {"threshold": 0.5, "frames": 2})
-            self.values = iter([0.1, 0.9, 0.2, 0.8, 0.7])
-
-        def probability(self, observation):
-            return next(self.values)
-
-    judge = LocalJudge(Flicker())
+    judge = LocalJudge(RewardEstimator(Flicker(0.1, 0.9, 0.2, 0.8, 0.7)))
     judge.begin()
-    state = make_state(FakeArm().state.tcp_pose)
+    state = FakeArm().state
     assert [judge.judge({}, state).success for _ in range(5)] == [False, False, False, False, True]
+
+
+def test_a_run_of_frames_does_not_reach_over_two_episodes():
+    judge = LocalJudge(RewardEstimator(Flicker(0.9, 0.9, 0.9)))
+    found = []
+    for _ in range(3):
+        judge.begin()
+        found.append(judge.judge({}, FakeArm().state).success)
+    assert not any(found)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Where a task's reward classifier and its labelled frames are, and which model a run goes by.
+
+`runs/<task>/rewards/` is shared by all runs of the task: `episodes/` holds the labelled frames,
+`classifier.model` what was trained on them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from serl_franka_bringup.config import ConfigError
+
+if TYPE_CHECKING:
+    from serl_franka_bringup.arguments import Arguments
+    from serl_franka_bringup.task import TaskFile
+
+EPISODES = "episodes"
+MODEL = "classifier.model"
+
+
+def rewards_path(root: Path, task: str) -> Path:
+    """The directory of labelled frames and of the classifier of a task."""
+    return root / task / "rewards"
+
+
+def classifier_parameters(arguments: Arguments) -> dict[str, Any]:
+    """Parameters of the node reward_classifier; none if no classifier says what a success is.
+
+    Without the file, as on the learner's machine, it is not known which model it is.
+    """
+    if not arguments.judged:
+        return {}
+    path = Path(arguments.reward_model)
+    known = {"model_id": _header(path)["model_id"]} if path.is_file() else {}
+    return {"model": str(path), **known}
+
+
+def check_model(file: TaskFile, arguments: Arguments) -> None:
+    """Passes if a run that a reward classifier judges, or that records frames for one, can do so.
+
+    Raises:
+      ConfigError: nothing is seen, or there is no usable model; says which commands make one.
+    """
+    labels = arguments.job == "label"
+    if not (arguments.judged or labels):
+        return
+    if file.task.observation != "image":
+        raise ConfigError(
+            f"a reward classifier judges pictures, but the observation is "
+            f"'{file.task.observation}'; observation:=image?"
+        )
+    if labels or arguments.roles in ("learner", "arm"):
+        return
+    path = Path(arguments.reward_model)
+    if not path.is_file():
+        raise ConfigError(
+            f"there is no reward classifier at {path}: record frames with ./serl record "
+            f"{file.name} --rewards, then train it with ./serl train-reward {file.name}"
+        )
+    missing = sorted(set(_header(path)["sizes"]) - set(file.task.cameras))
+    if arguments.robot == "sim" and missing:
+        raise ConfigError(
+            f"reward_model: {path} looks through {', '.join(missing)}, but the cameras of the "
+            f"task {file.name} are {', '.join(file.task.cameras)}"
+        )
+
+
+def _header(path: Path) -> dict[str, Any]:
+    from serl_learner.rewards.model_file import ModelError, read_header  # imports JAX
+
+    try:
+        return read_header(path)
+    except ModelError as error:
+        raise ConfigError(f"reward_model: {error}") from error

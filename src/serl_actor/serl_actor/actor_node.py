@@ -176,6 +176,7 @@ class ActorNode(Node):
             stack=config.agent.encoder.stack,
             labels=config.job.labels,
             keys=keys,
+            notes=self._robot.notes if isinstance(self._robot, RealtimeClient) else dict,
         )
 
     def _wait_for_disk(self, what: str) -> None:

@@ -24,7 +24,7 @@ from serl_actor.labelling import LabelConfig, LabelledDriver, Labelling
 from serl_actor.operator_keys import OperatorKeys
 from serl_actor.outlet import Outlet
 from serl_actor.policy_source import PolicySource, Snapshot
-from serl_actor.recorder import Recorder
+from serl_actor.recorder import Notes, Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
 from serl_actor.rollout import Driver, Episode, run_episode
 from serl_actor.transition_sender import TransitionSender
@@ -89,11 +89,12 @@ class ActorCrew:
         stack: int = 1,
         labels: LabelConfig | None = None,
         keys: OperatorKeys | None = None,
+        notes: Notes = dict,
     ) -> None:
         """`watch` sees every observation; `attend` is called before each episode of the job.
 
         `stack`: so many pictures of each camera the policy sees at once. `labels`, `keys`: who
-        labels frames, if that is the job.
+        labels frames, if that is the job. `notes`: see Recorder.
         """
         self._environment = environment
         self._policy = policy
@@ -111,7 +112,7 @@ class ActorCrew:
         self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
         self._outlet = Outlet(link.sender, board, lockstep, environment.hold)
-        self.recorder = Recorder(session, actor_id, self._put, self._outlet.ready)
+        self.recorder = Recorder(session, actor_id, self._put, self._outlet.ready, notes)
         self._driver = ""
         self._phase = Phase.STARTING
 

@@ -14,6 +14,10 @@ from serl_learner.types import Record, Relabel, Source
 
 Observation = Mapping[str, np.ndarray]
 Ready = Callable[[Record], None]
+Notes = Callable[[], Observation]
+SENT = "time/sent"
+"""Among the extras of a step in real time: when its command was sent, int64 [] on the steady clock
+[ns]."""
 Sink = Callable[[Any], None]
 """Takes each Record; Relabels, too, if any are asked for."""
 
@@ -23,15 +27,22 @@ class Recorder:
 
     `ready` sees a record first and may block: in lockstep it waits for the learner's credit, which
     is how the update-to-data ratio is kept. Numbers of entries have no gaps; those of episodes may.
+    `notes` says what else is logged of each step that was just executed.
     """
 
     def __init__(
-        self, session: bytes, actor_id: str, sink: Sink, ready: Ready = lambda record: None
+        self,
+        session: bytes,
+        actor_id: str,
+        sink: Sink,
+        ready: Ready = lambda record: None,
+        notes: Notes = dict,
     ) -> None:
         self.session = session
         self.actor_id = actor_id
         self._sink = sink
         self._ready = ready
+        self._notes = notes
         self._numbering = threading.Lock()
         self._seq = 0
         self._index = EpisodeIndex()
@@ -75,7 +86,7 @@ class Recorder:
             reward=reward,
             terminated=terminated,
             truncated=truncated,
-            extras=extras or {},
+            extras={**(extras or {}), **self._notes()},
         )
         self._step += 1
 

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+import numpy as np
 from rclpy.node import Node
 
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import BROKEN_MODES
 from serl_actor.frames import Frame, StaleImage
 from serl_actor.intervention import Intervention
+from serl_actor.recorder import SENT
 from serl_actor.reset_motion import ResetMotionConfig, plan_reset
 from serl_actor.robot_client import ArmFault, CommandRefused, ResetRefused, StaleState
 from serl_actor.ros_arm_topics import ArmTopics
@@ -62,6 +64,7 @@ class RealtimeClient:
         self._max_age = cameras.limits.max_age
         self._stamp_ns = 0  # of the state returned last
         self._command_seq = 0
+        self._sent_ns = 0
         self._next = 0.0
         self.overruns = 0
 
@@ -100,6 +103,7 @@ class RealtimeClient:
         self._command_seq += 1
         self._topics.send(target, self._command_seq, stamp_ns)
         sent_at = time.monotonic()
+        self._sent_ns = round(1e9 * sent_at)
         self._next += self._period
         remaining = self._next - time.monotonic()
         if remaining > 0.0:
@@ -130,6 +134,10 @@ class RealtimeClient:
         except StaleImage as error:
             self._waiting(f"{error.waiting_for} ({error})")
             raise
+
+    def notes(self) -> Mapping[str, np.ndarray]:
+        """What is logged of the step that was executed last."""
+        return {SENT: np.asarray(self._sent_ns, np.int64)}
 
     def fixture(self) -> Pose | None:
         """Where the simulator put it; None: the arm is real, and nobody knows."""

@@ -6,6 +6,7 @@ import errno
 import itertools
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rclpy.node import Node
 
 from serl_actor.actor_node import ActorNode
 from serl_actor.job import JobFailed
+from serl_actor.recorder import SENT
 from serl_actor.robot_client import StaleState
 from serl_actor.task import TaskConfig
 from serl_actor.training import Training
@@ -263,6 +265,8 @@ def test_real_time_a_silent_arm_aborts_the_episode(bench):
         robot__state_age=0.3,
     )
     bench.wait(lambda: len(learner.of(Source.POLICY)) > 2, "the first records")
+    first, second = (int(r.extras[SENT]) for r in learner.of(Source.POLICY)[:2])
+    assert 0 < second - first <= time.monotonic_ns() - first
     sim.alive = False
     bench.wait(lambda: any(r.aborted for r in learner.records), "the episode to be aborted")
     count = len(sim.commands)

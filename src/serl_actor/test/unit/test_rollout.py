@@ -105,6 +105,17 @@ def test_every_record_passes_the_learners_check(arm, task, recorder, records):
         check_record(record, spec, 6)
 
 
+def test_what_is_noted_of_each_executed_step_is_in_its_record(arm, task, records):
+    count = iter(range(10))
+    recorder = Recorder(
+        b"s" * 16, "robot", records.append, notes=lambda: {"time/sent": np.asarray(next(count))}
+    )
+    run_episode(short(arm, task), Script([]), recorder, seed=1)
+    assert [int(r.extras["time/sent"]) for r in records[:-1]] == [0, 1, 2, 3]
+    assert records[-1].last
+    assert not records[-1].extras
+
+
 def test_a_record_holds_the_observation_that_its_action_answers(arm, task, recorder, records):
     environment = short(arm, task)
     first, _ = environment.reset(seed=5)

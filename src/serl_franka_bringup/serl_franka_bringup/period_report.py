@@ -1,0 +1,211 @@
+"""Trains in real time and judges the control period of every step, from what was recorded.
+
+`python -m serl_franka_bringup.period_report --minutes 10 --picture period.png` runs the ordinary
+training session, with a simulator that is paced by the clock and an actor that waits for nobody.
+The time counts from when the learner has begun to update. Judged are the steps that the policy
+took in it, by two stamps: that of the state at which the step was taken, on the simulator's clock,
+and that of its command, on the steady clock. A period lies between two consecutive steps of an
+episode; its overrun is what it takes longer than it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from serl_franka_bringup import graph
+from serl_franka_bringup.output import write_json
+from serl_franka_bringup.periods import (
+    STAMPS,
+    Step,
+    distribution,
+    draw,
+    periods,
+    resolution,
+    steps_of,
+)
+from serl_franka_bringup.plan import Plan, make_plan
+from serl_franka_bringup.progress import Progress
+from serl_franka_bringup.run_directory import RunDirectory
+from serl_franka_bringup.session import Ending, run_session
+from serl_franka_bringup.supervisor import Death, Supervisor
+from serl_franka_bringup.task import OBSERVATIONS
+from serl_franka_bringup.verdict import Check, judge, print_checks
+
+ENDLESS = 10**9
+"""Environment steps: more than are made in any time."""
+
+LIMIT = 0.005
+"""Of the overrun that 99 of 100 periods keep to [s]."""
+
+FINAL = "the time is over"
+
+
+class TrainingTime:
+    """A session's companion that ends it `duration` after the learner's first update.
+
+    Attributes:
+      began, ended: of the time that counts, on the steady clock [s]; None: it has not.
+      updates: of the learner, at the begin and at the end.
+      deaths: of nodes, at any time.
+    """
+
+    def __init__(self, duration: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """`duration` in s."""
+        self._duration, self._clock = duration, clock
+        self.began: float | None = None
+        self.ended: float | None = None
+        self.updates = (0.0, 0.0)
+        self.deaths: list[str] = []
+
+    def begin(self, domain: int) -> None:
+        """Nothing counts yet."""
+
+    def end(self) -> None:
+        """Nothing to put away."""
+
+    def attend(self, supervisor: Supervisor, progress: Progress, deaths: Sequence[Death]) -> str:
+        """Says when the time is over."""
+        self.deaths += [str(death) for death in deaths]
+        now, updates = self._clock(), progress.value("learner/updates") or 0.0
+        if self.began is None:
+            if updates > 0.0 and progress.phase(graph.JOB_NODE) == "training":
+                self.began, self.updates = now, (updates, updates)
+            return ""
+        self.ended, self.updates = now, (self.updates[0], updates)
+        return FINAL if now - self.began >= self._duration else ""
+
+    def counts(self, step: Step) -> bool:
+        """The step was taken in the time that counts."""
+        if self.began is None or self.ended is None:
+            return False
+        return self.began <= 1e-9 * step.sent <= self.ended
+
+
+def make_report(
+    steps: Sequence[Step], watch: TrainingTime, ending: Ending, nominal: float, limit: float
+) -> dict[str, Any]:
+    """What is found of the steps in the time that counts, and what must hold of it."""
+    counted = [step for step in steps if watch.counts(step)]
+    found = {}
+    for stamp, meaning in STAMPS.items():
+        known = periods(counted, stamp)
+        figures = distribution(known, nominal) if len(known) else {}
+        found[stamp] = {"of": meaning, "resolution_s": resolution(counted, stamp), **figures}
+    seconds = (watch.ended or 0.0) - (watch.began or 0.0)
+    return {
+        **judge(_checks(watch, ending, found, limit)),
+        "nominal_s": nominal,
+        "seconds": seconds,
+        "steps": len(counted),
+        "episodes": len({(step.session, step.episode) for step in counted}),
+        "updates_per_s": (watch.updates[1] - watch.updates[0]) / seconds if seconds else 0.0,
+        "actor_overruns": ending.progress.value("actor/overruns"),
+        "camera_pauses": ending.progress.value("actor/camera_pauses"),
+        "stamps": found,
+    }
+
+
+def _checks(
+    watch: TrainingTime, ending: Ending, found: Mapping[str, Any], limit: float
+) -> Iterator[Check]:
+    ended = ending.how == "stopped" and ending.reason == FINAL
+    yield Check("trained to the end of the time", ended, ending.reason)
+    yield Check("no process died", not watch.deaths, "; ".join(watch.deaths) or "none")
+    busy = watch.updates[1] > watch.updates[0]
+    yield Check("the learner was busy", busy, f"{watch.updates[1] - watch.updates[0]:.0f} updates")
+    for stamp, figures in found.items():
+        name = f"p99 of the overrun by the stamps of '{stamp}' below {1e3 * limit:g} ms"
+        if "overrun_p99_s" not in figures:
+            yield Check(name, False, "no two consecutive steps were recorded")
+            continue
+        said = ", ".join(
+            f"{part} {1e3 * figures[f'overrun_{part}_s']:.2f}" for part in ("p50", "p99", "max")
+        )
+        detail = f"{said} ms over {figures['periods']} periods"
+        detail += f", stamps in steps of {1e3 * figures['resolution_s']:.3g} ms"
+        yield Check(name, figures["overrun_p99_s"] < limit, detail)
+
+
+def plan_session(given: argparse.Namespace) -> Plan:
+    """The training session in real time, in a directory of its own."""
+    run = (given.runs / f"{Path(given.task).stem}-realtime-seed{given.seed}").absolute()
+    options = {
+        "seed": given.seed,
+        "observation": given.observation,
+        "demos": given.demos,
+        "max_steps": ENDLESS,
+        "run_dir": run,
+        "demonstrations_dir": run / "demonstrations",
+        "sim.realtime": True,
+        "sim.state_rate": given.state_rate,
+        "actor.lockstep": False,
+    }
+    pairs = [f"{name}:={value}" for name, value in options.items()]
+    more = [text.replace("=", ":=", 1) for text in given.set]
+    return make_plan(given.task, [*pairs, *more], given.runs)
+
+
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", default="pcb", help="name or YAML file")
+    parser.add_argument("--observation", choices=OBSERVATIONS, default="image", help="of the task")
+    parser.add_argument("--minutes", type=float, default=10.0, help="that count (default 10)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--demos", type=int, default=5, help="demonstrations before (default 5)")
+    parser.add_argument(
+        "--state-rate",
+        type=float,
+        default=250.0,
+        help="of the simulator's states: their stamps are no finer [Hz] (default 250)",
+    )
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT, help=f"of the overrun's p99 [s] (default {LIMIT})"
+    )
+    parser.add_argument("--runs", type=Path, default=Path("runs/period"))
+    parser.add_argument("--picture", type=Path, help="PNG to write")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args(argv)
+
+
+def read_steps(log: Path) -> list[Step]:
+    """Every step of the policy in real time in a log.
+
+    Raises:
+      EpisodeError: a file is damaged; names it.
+    """
+    from serl_learner.ros_log import read_episode
+
+    files = sorted(log.glob("*.mcap"))
+    return [step for path in files for step in steps_of(read_episode(path).records)]
+
+
+def main() -> int:
+    """Trains, tells and draws; 0 if every check holds."""
+    given = parse()
+    plan = plan_session(given)
+    watch = TrainingTime(60.0 * given.minutes)
+    with RunDirectory(plan.directory, fresh=True) as directory:
+        directory.save_configuration(graph.configuration(plan.nodes), sys.argv)
+        ending = run_session(plan.nodes, directory, companions=(watch,))
+    nominal = plan.task.task.control_period
+    steps = read_steps(plan.directory / "episodes")
+    report = make_report(steps, watch, ending, nominal, given.limit)
+    print_checks(report)
+    counted = [step for step in steps if watch.counts(step)]
+    if given.picture is not None and len(periods(counted, "state")):
+        found = {stamp: periods(counted, stamp) for stamp in STAMPS}
+        draw(found, nominal, given.limit, given.picture)
+        print(f"picture: {given.picture}")
+    write_json(given.json, report)
+    return 0 if report["passed"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,6 +22,9 @@ setup(
     entry_points={
         "console_scripts": [
             "actor_node = serl_actor.actor_node:main",
+            "gamepad_node = serl_actor.gamepad_node:main",
+            "keyboard_node = serl_actor.keyboard_node:main",
+            "spacemouse_node = serl_actor.spacemouse_node:main",
         ]
     },
 )

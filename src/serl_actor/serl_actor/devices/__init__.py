@@ -1,0 +1,1 @@
+"""Devices of operators: what they say, without ROS."""

@@ -72,6 +72,11 @@ class LocalJudge:
         self._estimator = estimator
         self._step = 0
 
+    @property
+    def threshold(self) -> float:
+        """Of the probability."""
+        return self._estimator.threshold
+
     def begin(self) -> None:
         """Forgets the frames seen."""
         self._step += 1  # a gap

@@ -36,9 +36,9 @@ class LabelConfig:
     negatives: int = 750
     by: str = "truth"
     stages: int = 1
-    stay: int = 8
-    back: int = 10
-    random_every: int = 3
+    stay: int = 3
+    back: int = 6
+    random_every: int = 4
     attempts: int = 400
 
     def __post_init__(self) -> None:

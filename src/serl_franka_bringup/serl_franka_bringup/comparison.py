@@ -1,4 +1,4 @@
-"""The comparison of training methods as a Markdown table, from the results of their rows."""
+"""Comparisons of training methods as Markdown tables, from the results of their rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,21 @@ from serl_actor.evaluation import wilson_interval
 from serl_franka_bringup.learning_curves import WINDOW, running_success
 from serl_franka_bringup.results_table import ROWS
 
-COMPARED = {  # row of ROWS -> what the table calls it
+STATE = {  # row of ROWS -> what the table calls it
     "pcb-rlpd": "RLPD, 8 critic updates a step",
     "pcb-utd4": "RLPD, 4 critic updates a step",
     "pcb-utd1": "RLPD, 1 critic update a step",
     "pcb-no-demonstrations": "without demonstrations, 8 updates",
     "pcb-bc": "behaviour cloning only",
+}
+VISION = {
+    "pcb-vision-ros": "from images through ROS, 4 cached crops",
+    "pcb-vision": "from images, 4 cached crops",
+    "pcb-vision-k2": "from images, 2 cached crops",
+    "pcb-vision-k1": "from images, none but the plain frame",
+    "pcb-vision-small": "from images, small network end to end, small budget",
+    "pcb-vision-blank": "images blanked",
+    "pcb-vision-bc": "behaviour cloning from images",
 }
 LEVEL = 0.9
 """Success of the last 20 training episodes that is asked for."""
@@ -91,12 +100,12 @@ def read_trials(directory: Path, row: str) -> list[Trial]:
     return sorted((read_trial(path) for path in files), key=lambda trial: trial.seed)
 
 
-def table(directory: Path) -> str:
-    """The whole table; rows that were not measured are left out."""
+def table(directory: Path, compared: Mapping[str, str] = STATE) -> str:
+    """One table; rows that were not measured are left out."""
     rows = [HEADER, tuple("---" for _ in HEADER)]
     rows += [
         _row(row, name, trials)
-        for row, name in COMPARED.items()
+        for row, name in compared.items()
         if (trials := read_trials(directory, row))
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

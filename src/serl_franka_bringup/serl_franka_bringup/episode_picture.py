@@ -69,7 +69,7 @@ def film_episode(task: str, seed: int) -> tuple[list[Pictures], float]:
     viewed = {"cameras.names": (SCENE,), "cameras.image_size": side}
     finer = load_setup(task, arguments, {"sim": drawn, "actor": viewed})
     scene = _film(finer, seed, lambda observation, state: next(again))
-    both = [{**a, **b} for a, b in zip(seen, scene, strict=True)]
+    both: list[Pictures] = [{**a, **b} for a, b in zip(seen, scene, strict=True)]
     return both, setup.task.control_period
 
 

@@ -10,6 +10,9 @@ STATE = ("--observation", "state")
 IN_PROCESS = ("-m", "serl_franka_bringup.in_process", *STATE)
 BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
+VISION = ("-m", "serl_franka_bringup.in_process", "--observation", "image")
+SMALL = ("learner.agent.encoder.kind=small", "learner.utd_ratio=4", "learner.batch_size=64")
+PERIOD = ("-m", "serl_franka_bringup.period_report")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,42 @@ ROWS: Mapping[str, Row] = {
     "pcb-random": Row("uniformly random actions", (*BASELINES, "random")),
     "pcb-down": Row("blind: straight down from the start", (*BASELINES, "down")),
     "pcb-expert": Row("the scripted expert", (*BASELINES, "expert")),
+    "pcb-vision-ros": Row(
+        "from two cameras, over ROS, as `./serl run pcb`: demonstrations, training, evaluation",
+        (*CLI, "run", "pcb", "observation:=image", "--fresh", "--runs", "{scratch}"),
+    ),
+    "pcb-vision": Row("from two cameras in one process, with a learning curve; 4 crops", VISION),
+    "pcb-vision-k1": Row(
+        "the same with the plain frame only: no crop is cached",
+        (*VISION, "--set", "learner.agent.encoder.crops=1"),
+    ),
+    "pcb-vision-k2": Row(
+        "the same with 2 cached crops of each frame, the plain one among them",
+        (*VISION, "--set", "learner.agent.encoder.crops=2"),
+    ),
+    "pcb-vision-blank": Row(
+        "the same with the images blanked: a policy that cannot see the socket",
+        (*VISION, "--set", "learner.agent.encoder.blank=true"),
+    ),
+    "pcb-vision-small": Row(
+        "small network trained end to end; 1,000 steps, 4 critic updates of 64 a step",
+        (*VISION, "--max-steps", "1000", "--set", *SMALL),
+    ),
+    "pcb-vision-bc": Row(
+        "behaviour cloning of the same demonstrations from images",
+        (*BASELINES[:2], "bc", "--observation", "image"),
+    ),
+    "pcb-vision-crops": Row(
+        "cached crops against fresh ones in every batch, offline; [--updates N --crops K ...]",
+        ("-m", "serl_franka_bringup.crops_comparison"),
+        options=True,
+    ),
+    "pcb-realtime": Row(
+        "control period in real time beside a busy learner, with a picture; [--minutes N ...]",
+        (*PERIOD, "--picture", "{out}/period.png", "--runs", "{scratch}"),
+        seeded=False,
+        options=True,
+    ),
     "kill-matrix": Row(
         "training while every node is killed again and again; [--kills N --kinds A,B ...]",
         ("-m", "serl_franka_bringup.kill_matrix"),

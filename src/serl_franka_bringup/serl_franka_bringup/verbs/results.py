@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", choices=sorted(ROWS), metavar="NAME", help="the row")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     parser.add_argument(
-        "--table", action="store_true", help="print the comparison of methods as Markdown"
+        "--table", action="store_true", help="print the comparisons of methods as Markdown"
     )
     parser.add_argument("--seed", type=int, default=0, help="of a seeded row (default 0)")
     parser.add_argument("--out", type=Path, help="where results go (default docs/results)")
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.table:
         from serl_franka_bringup import comparison
 
-        print(comparison.table(out))
+        for compared in (comparison.STATE, comparison.VISION):
+            print(f"{comparison.table(out, compared)}\n")
         return 0
     if arguments.list or row is None:
         for name, row in ROWS.items():

@@ -7,7 +7,14 @@ import json
 import pytest
 
 from serl_franka_bringup import cli
-from serl_franka_bringup.comparison import COMPARED, HEADER, read_trial, steps_to_level, table
+from serl_franka_bringup.comparison import (
+    HEADER,
+    STATE,
+    VISION,
+    read_trial,
+    steps_to_level,
+    table,
+)
 from serl_franka_bringup.results_table import ROWS
 
 
@@ -56,7 +63,17 @@ def test_seeds_are_pooled_with_their_interval(tmp_path):
 
 
 def test_rows_are_those_that_can_be_run():
-    assert set(COMPARED) <= set(ROWS)
+    assert set(STATE) | set(VISION) <= set(ROWS)
+
+
+def test_state_rows_learn_from_the_state_and_vision_rows_from_images():
+    for name in ROWS:
+        if not name.startswith("pcb-") or name in ("pcb-vision-crops", "pcb-realtime"):
+            continue
+        words = " ".join(ROWS[name].command)
+        images = "observation image" in words or "observation:=image" in words
+        assert images == name.startswith("pcb-vision")
+        assert images != ("--state" in words or "--observation state" in words)
 
 
 def test_another_file_is_named(tmp_path):
@@ -68,5 +85,10 @@ def test_another_file_is_named(tmp_path):
 
 def test_the_verb_prints_the_table_of_a_directory(tmp_path, capsys):
     write(tmp_path, "pcb-utd1", 2, 31, curve(5, 5))
+    write(tmp_path, "pcb-vision-k1", 1, 47, curve(0, 30))
     assert cli.main(["results", "--table", "--out", str(tmp_path)]) == 0
-    assert "| 31/50 | 31/50 = 62% (48%-74%) | never | 302 |" in capsys.readouterr().out
+    state, vision = capsys.readouterr().out.strip().split("\n\n")
+    assert "| 31/50 | 31/50 = 62% (48%-74%) | never | 302 |" in state
+    assert "`./serl results pcb-vision-k1 --seed N` | 47/50 |" in vision
+    assert "vision" not in state
+    assert "utd1" not in vision

@@ -106,6 +106,8 @@ def describe_evaluation(result: Mapping[str, Any], policy: str) -> str:
     time = result[f"mean_time_s_{policy}"]
     text = f"{policy} policy: {round(rate * trials)} of {trials} = {rate:.0%}"
     text += f" (95 % interval {low:.0%}-{high:.0%})"
+    if (true := result.get(f"true_success_{policy}")) is not None:  # a classifier counted
+        text += f", truly {true:.0%}"
     return text + (f", mean time {time:.1f} s" if time is not None else "")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from serl_franka_bringup import cli, graph, in_process_frames, labelled_frames
 from serl_franka_bringup.config import ConfigError
+from serl_franka_bringup.job_command import describe_evaluation
 from serl_franka_bringup.plan import make_plan
 from serl_franka_bringup.simulation_client import load_setup
 from serl_learner.rewards.frames import BadFrames, counts
@@ -199,3 +200,15 @@ def test_a_simulated_task_is_labelled_by_where_the_socket_is(tmp_path):
     assert result["positives"] >= 14
     assert result["negatives"] >= 20
     assert len(list(tmp_path.glob("*.mcap"))) == result["episodes"] >= 2
+
+
+def test_what_a_classifier_counted_is_shown_beside_the_truth():
+    result = {
+        "evaluation_episodes": 50,
+        "success_sampled": 0.96,
+        "interval_sampled": [0.86, 0.99],
+        "mean_time_s_sampled": 2.0,
+    }
+    assert "truly" not in describe_evaluation(result, "sampled")
+    text = describe_evaluation({**result, "true_success_sampled": 0.9}, "sampled")
+    assert text.startswith("sampled policy: 48 of 50 = 96% (95 % interval 86%-99%), truly 90%")

@@ -45,18 +45,18 @@ Turn = Callable[[], Any]
 
 def run() -> list[dict[str, Any]]:
     """Every benchmark of this package, on one core, then with all of them."""
-    return [*_in_process("one_core"), *_in_process("all_cores")]
+    return [row for cores in ("one_core", "all_cores") for row in in_process(__name__, cores)]
 
 
-def _in_process(cores: str) -> list[dict[str, Any]]:
-    """Rows measured in a fresh process: XLA reads its flags once."""
+def in_process(module: str, cores: str) -> list[dict[str, Any]]:
+    """Rows measured by a module in a fresh process: XLA reads its flags once."""
     environment = dict(os.environ)
     flags = environment.pop("XLA_FLAGS", "").replace(ONE_CORE_FLAGS.split()[0], "")
     environment["XLA_FLAGS"] = f"{flags} {ONE_CORE_FLAGS if cores == 'one_core' else ''}".strip()
     if cores == "one_core":
         environment["JAX_PLATFORMS"] = "cpu"
     done = subprocess.run(
-        [sys.executable, "-m", "serl_learner.benchmark", cores],
+        [sys.executable, "-m", module, cores],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -71,8 +71,8 @@ def measure(cores: str, turns: int = TURNS) -> list[dict[str, Any]]:
     Args:
       cores: "one_core" binds the process to one; anything else names the rows only.
     """
-    if cores == "one_core" and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if cores == "one_core":
+        use_one_core()
     rates = _rates({"fused": _fused(), "plain_loop": _plain_loop(), "serl": _serl()}, turns)
     return [
         {
@@ -84,6 +84,12 @@ def measure(cores: str, turns: int = TURNS) -> list[dict[str, Any]]:
         }
         for other in ("plain_loop", "serl")
     ]
+
+
+def use_one_core() -> None:
+    """Binds the process to one core, where that can be done."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def _rates(contenders: dict[str, Turn], turns: int) -> dict[str, float]:

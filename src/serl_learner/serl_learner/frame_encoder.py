@@ -53,7 +53,7 @@ class FrameEncoder:
         self.config = config
         self.trunk = trunk_of(spec, config)
         self.cameras = cameras(spec)
-        self.layout = _layout(input_spec(spec, config), config)
+        self.layout = stored_layout(input_spec(spec, config), config)
         self._recent: OrderedDict[FrameKey, Frame] = OrderedDict()
         self._encode: Any = jax.jit(partial(_encode, self.trunk, config)) if self.trunk else None
 
@@ -105,8 +105,8 @@ def _key(record: Record) -> FrameKey:
     return record.session, record.seq
 
 
-def _layout(inputs: ObservationSpec, config: EncoderConfig) -> FrameLayout:
-    """Of what the encoder takes [T, ...], what is stored of one frame."""
+def stored_layout(inputs: ObservationSpec, config: EncoderConfig) -> FrameLayout:
+    """What is stored of one frame, from what the encoder takes, [T, ...]."""
     spec: ObservationSpec = {}
     for name, (shape, dtype) in inputs.items():
         if name.startswith(FEATURES):

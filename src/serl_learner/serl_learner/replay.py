@@ -186,8 +186,9 @@ def _with_frames(ring: Ring, rows: jax.Array, key: jax.Array) -> Transition:
 
 def _interleave(even: jax.Array, odd: jax.Array) -> jax.Array:
     """[N, ...] and [N or N - 1, ...] -> rows 0, 2, ... of the one, 1, 3, ... of the other."""
-    both = jnp.zeros((len(even) + len(odd), *even.shape[1:]), even.dtype)
-    return both.at[0::2].set(even).at[1::2].set(odd)
+    pairs = jnp.stack([even[: len(odd)], odd], axis=1)
+    both = pairs.reshape(-1, *even.shape[1:])
+    return jnp.concatenate([both, even[len(odd) :]])
 
 
 def _empty_transition(

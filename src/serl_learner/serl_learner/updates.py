@@ -35,7 +35,7 @@ def critic_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
     """One update of the critics on a fresh batch."""
-    agent, batch = _draw(agent, prior, online, batch_size)
+    agent, batch = draw(agent, prior, online, batch_size)
     return agent.update_critic(batch)
 
 
@@ -43,14 +43,14 @@ def actor_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
     """One update of policy and temperature on a fresh batch."""
-    agent, batch = _draw(agent, prior, online, batch_size)
+    agent, batch = draw(agent, prior, online, batch_size)
     return agent.update_actor(batch)
 
 
-def _draw(
+def draw(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Transition]:
-    """A batch; raw images in it are augmented, those of o and o' independently (DrQ)."""
+    """A fresh batch; raw images in it are augmented, those of o and o' independently (DrQ)."""
     key, sample_key = jax.random.split(agent.key)
     batch = dict(sample_mixed(prior, online, sample_key, batch_size))
     if cameras(batch["observation"]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -24,6 +25,7 @@ from serl_franka_bringup.task import OBSERVATIONS, find_task_file, load_task
 HELP = "measure this machine"
 EXAMPLES = """examples:
   ./serl bench sim
+  ./serl bench learner --vision
   ./serl bench all --json bench.json"""
 
 AIM = 200.0  # lockstep environment steps/s through ROS
@@ -34,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     parts = ("sim", "controller", "learner", "all")
     parser.add_argument("what", choices=parts, help="what to measure")
+    parser.add_argument(
+        "--vision", action="store_true", help="with learner: learning from images; minutes"
+    )
     parser.add_argument("--steps", type=int, default=1000, help="through ROS (default 1000)")
 
 
@@ -45,6 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
         "controller": [_rows_of("serl_controllers.tick_benchmark")],
         "learner": [_rows_of("serl_learner.benchmark")],
     }
+    if arguments.vision:
+        if arguments.what != "learner":
+            print(f"bench: --vision is of learner, not of {arguments.what}", file=sys.stderr)
+            return 2
+        parts["learner"] = [_rows_of("serl_learner.vision_benchmark")]
     chosen = list(parts) if arguments.what == "all" else [arguments.what]
     print(f"{'name':<44}{'value':>10} {'unit':<12}{'reference':>10}{'ratio':>8}")
     rows: Rows = []

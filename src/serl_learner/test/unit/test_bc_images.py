@@ -61,7 +61,7 @@ def test_the_encoder_is_trained_too(name: str) -> None:
     before = _init(jax.random.split(key, 3)[1], IMAGE_SPEC, ACTION_DIM, made.policy)
     template = Policy(IMAGE_SPEC, ACTION_DIM, made.policy).template
     assert jax.tree.structure(params) == jax.tree.structure(template)
-    seen = [{"policy": p["policy"], "wrist": p["encoder"]["camera_wrist"]} for p in (params, before)]
+    seen = [(p["policy"], p["encoder"]["camera_wrist"]) for p in (params, before)]
     for new, old in zip(*map(jax.tree.leaves, seen), strict=True):  # the other camera is dark
         assert not np.array_equal(new, old)
 

@@ -28,7 +28,7 @@ _GROUND_RGB = (0.40, 0.45, 0.52)
 # Where a camera stands from the target, the height above it that is in its middle [m], and its
 # angle of view [deg].
 _CAMERAS: dict[str, tuple[tuple[float, float, float], float, float]] = {
-    "side": ((0.19, -0.13, 0.17), 0.018, 35.0),
+    "side": ((0.19, -0.13, 0.17), 0.010, 24.0),
     "spectator": ((0.30, -0.16, 0.15), 0.03, 27.0),
 }
 

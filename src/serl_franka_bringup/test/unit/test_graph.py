@@ -66,7 +66,7 @@ def test_the_actor_gets_the_learners_agent():
 
 
 def test_arguments_win_over_the_file(tmp_path):
-    path = write_task(tmp_path, actor={"job": {"max_env_steps": 7, "demonstrations": 9}})
+    path = write_task(tmp_path, actor={"job": {"max_env_steps": 7, "demonstrations": 9}}, image={})
     assert parameters(path)["actor"]["job.max_env_steps"] == 7
     assert parameters(path)["actor"]["job.demonstrations"] == 9
     assert parameters(path, "max_steps:=5")["actor"]["job.max_env_steps"] == 5

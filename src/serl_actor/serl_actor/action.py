@@ -30,6 +30,12 @@ class ActionScale:
             (step.position / self.translation, step.rotation_vector / self.rotation)
         )
 
+    def taken_over(self, action: Array, measured: Pose, commanded: Pose) -> Array:
+        """The action [6] about the measured pose whose target is that of `action` about the
+        commanded one: who takes over begins where the arm is pulled to, not where it is.
+        """
+        return self.action(measured, self.target(commanded, action))
+
 
 def executable(
     action: Array, measured: Pose, scale: ActionScale, workspace: Workspace

@@ -18,11 +18,11 @@ from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
+from serl_actor.hold_switch import HoldGate
 from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
 from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import PolicySource
-from serl_actor.robot_client import RobotClient
 from serl_actor.ros_actor_config import ActorNodeConfig
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_evaluate import EvaluateServer
@@ -33,10 +33,9 @@ from serl_actor.ros_operator_keys import RosOperatorKeys
 from serl_actor.ros_realtime_client import RealtimeClient
 from serl_actor.ros_relabel import RelabelService
 from serl_actor.ros_reward_judge import RosRewardJudge
-from serl_actor.ros_robot_client import RosRobotClient
+from serl_actor.ros_robot import make_robot
 from serl_actor.run_files import RunFiles
 from serl_actor.transition_sender import SenderError
-from serl_actor.workspace import Workspace
 from serl_controllers.ros_parameters import (
     ParameterError,
     declare_from,
@@ -72,7 +71,9 @@ class ActorNode(Node):
             config.run_dir, config.actor_id, config.journal, config.sender, SPILL_CODEC
         )
         self._board = RosBoard(self)
-        self._robot = self._make_robot()
+        keys = OperatorKeys()
+        gate = HoldGate(keys.hold, self._board, 0.0)
+        self._robot = make_robot(self, config, self._board.waiting, gate.held)
         self._environment = Environment(self._robot, config.task, cameras=config.cameras)
         self._observations = ObservationPublisher(self, self._environment.frame_name)
         self._environment.judge = self._make_judge()
@@ -81,7 +82,6 @@ class ActorNode(Node):
         session = uuid.uuid4().bytes
         memory = JobMemory(Path(config.run_dir) if config.run_dir else None, self._source)
         self._link = self._make_link(session, memory)
-        keys = OperatorKeys()
         self._crew = self._make_crew(policy, session, memory, keys)
         RelabelService(self, self._crew.recorder)
         self._keys = RosOperatorKeys(self, keys, self._crew.recorder)
@@ -124,17 +124,6 @@ class ActorNode(Node):
                 f"{sender.unacknowledged} records are dropped that the learner has not said to "
                 f"have stored; {sender.unreceived} of them have not arrived there"
             )
-
-    def _make_robot(self) -> RobotClient:
-        config, waiting = self._config, self._board.waiting
-        if config.lockstep:
-            return RosRobotClient(self, config.robot, waiting, config.cameras.names)
-        motion = None if config.simulated else config.motion
-        workspace = Workspace.of(config.task)
-        period = config.task.control_period
-        return RealtimeClient(
-            self, config.robot, motion, workspace, period, waiting, config.cameras
-        )
 
     def _make_link(self, session: bytes, memory: JobMemory) -> LearnerLink:
         return LearnerLink(
@@ -201,6 +190,7 @@ class ActorNode(Node):
             "refused_actions": self._environment.refused_actions,
             "camera_pauses": self._environment.pauses,
             "missing_estimates": judge.missing if isinstance(judge, RosRewardJudge) else None,
+            "holds": self._keys.holds,
             "vetoes": self._environment.vetoes + self._keys.overruled,
             "overruns": self._robot.overruns if isinstance(self._robot, RealtimeClient) else None,
         }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import jax
 import numpy as np
 
+from serl_actor.crew_ports import Board, Link
 from serl_actor.drivers import (
     CorrectedDriver,
     EvaluationDriver,
@@ -18,6 +18,7 @@ from serl_actor.drivers import (
 )
 from serl_actor.environment import Environment
 from serl_actor.frame_history import FrameHistory
+from serl_actor.hold_switch import HoldGate
 from serl_actor.job import JobFailed, Phase, Training
 from serl_actor.job_memory import JobMemory
 from serl_actor.labelling import LabelConfig, LabelledDriver, Labelling
@@ -27,7 +28,6 @@ from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Notes, Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
 from serl_actor.rollout import Driver, Episode, run_episode
-from serl_actor.transition_sender import TransitionSender
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
 from serl_learner.types import Entry, Observation, Record
@@ -37,36 +37,11 @@ Watch = Callable[[Observation, ArmState], None]
 ATTEMPTS = 5
 """Starts that the robot may refuse in a row."""
 
+OPERATOR_POLL = 0.02
+"""Between two looks whether an operator drives [s]."""
+
 RESTART_STRIDE = 1_000_000
 """Keeps the starts of a training that goes on apart from those it had."""
-
-
-class Link(Protocol):
-    """The learner as the crew sees it."""
-
-    sender: TransitionSender
-
-    @property
-    def demonstrations(self) -> int | None: ...
-    @property
-    def training(self) -> bool: ...
-    def wait(self, predicate: Callable[[], bool], timeout: float) -> bool: ...
-    def save_best(self, version: int) -> None: ...
-
-
-class Board(Protocol):
-    """Where the crew tells what goes on.
-
-    `check`, `waiting` and `pause` raise Cancelled when the job must stop; `pause` waits a moment
-    before something is tried again.
-    """
-
-    def status(self, phase: Phase, driver: str, detail: str) -> None: ...
-    def waiting(self, what: str) -> None: ...
-    def check(self) -> None: ...
-    def pause(self) -> None: ...
-    def progress(self, training: Training) -> None: ...
-    def step(self, record: Record) -> None: ...
 
 
 class ActorCrew:
@@ -94,7 +69,8 @@ class ActorCrew:
         """`watch` sees every observation; `attend` is called before each episode of the job.
 
         `stack`: so many pictures of each camera the policy sees at once. `labels`, `keys`: who
-        labels frames, if that is the job. `notes`: see Recorder.
+        labels frames, if that is the job; the latter also have the switch that holds the arm.
+        `notes`: see Recorder.
         """
         self._environment = environment
         self._policy = policy
@@ -107,7 +83,9 @@ class ActorCrew:
         self._watch = watch
         self._attend = attend
         self._stack = stack
-        self._labelling = Labelling(labels or LabelConfig(), keys or OperatorKeys())
+        keys = keys or OperatorKeys()
+        self._labelling = Labelling(labels or LabelConfig(), keys)
+        self._gate = HoldGate(keys.hold, board, 0.05 if lockstep else 0.0)
         self._demonstrations: int | None = None
         self._held_before = 0  # demonstrations of earlier runs: these start elsewhere
         self._begun = 0
@@ -165,7 +143,7 @@ class ActorCrew:
     def operator(self) -> Driver:
         """Demonstrates; in lockstep time stands still until they have spoken."""
         waiting = self._wait_for_operator if self._lockstep else None
-        return OperatorDriver(self._environment.robot, 6, self._name_operator, waiting)
+        return OperatorDriver(self._environment.robot, 6, self._name_driver, waiting)
 
     def random(self) -> Driver:
         """Acts by chance."""
@@ -185,7 +163,9 @@ class ActorCrew:
         """Acts with the newest policy, sampled; an operator may take over."""
         self._warm_up(self.snapshot())
         driver = PolicyDriver(self._policy, self._source, self._seed + 1, self._stack)
-        return CorrectedDriver(driver, self._environment.robot) if interventions else driver
+        if not interventions:
+            return driver
+        return CorrectedDriver(driver, self._environment.robot, self._name_driver)
 
     def evaluated(self, snapshot: Snapshot, deterministic: bool) -> Driver:
         """Acts with one fixed policy."""
@@ -207,6 +187,7 @@ class ActorCrew:
         refused = 0
         while refused < ATTEMPTS:
             self._board.check()
+            self._gate.wait()
             try:
                 episode = self._run_once(driver, seed)
                 if episode.aborted:
@@ -230,7 +211,9 @@ class ActorCrew:
         hold = isinstance(driver, OperatorDriver)
         watched = WatchedDriver(driver, self._watch)
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
-        episode = run_episode(self._environment, watched, self.recorder, seed, hold, labelling)
+        episode = run_episode(
+            self._environment, watched, self.recorder, seed, hold, labelling, self._gate.held
+        )
         if hold and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode
@@ -255,9 +238,9 @@ class ActorCrew:
         self._memory.keep(training)
         self._board.progress(training)
 
-    def _name_operator(self, device: str) -> None:
-        if device != self._driver:
-            self.say(self._phase, device)
+    def _name_driver(self, name: str) -> None:
+        if name != self._driver:
+            self.say(self._phase, name)
 
     def _warm_up(self, snapshot: Snapshot) -> None:
         """Has the policy compiled before time counts."""
@@ -267,8 +250,9 @@ class ActorCrew:
         self._policy.sample(snapshot.params, nothing, jax.random.PRNGKey(0))
 
     def _wait_for_operator(self) -> None:
-        self._board.waiting("an operator (a publisher on intervention)")
-        self._board.pause()
+        if not self._gate.held():
+            self._board.waiting("an operator (a publisher on intervention)")
+            self._board.pause(OPERATOR_POLL)
 
     def _put(self, entry: Entry) -> None:
         self._outlet.put(entry)

@@ -81,9 +81,18 @@ class PolicyDriver:
 class CorrectedDriver:
     """A driver that an operator may take over from, at any step; nobody is waited for."""
 
-    def __init__(self, driver: Driver, robot: RobotClient) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        robot: RobotClient,
+        report: Callable[[str], None] = lambda _: None,
+        name: str = "policy",
+    ) -> None:
+        """`report` hears who drives, at every step: the operator's device, or `name`."""
         self._driver = driver
         self._robot = robot
+        self._report = report
+        self._name = name
 
     def begin(self) -> None:
         """The driver begins."""
@@ -92,7 +101,9 @@ class CorrectedDriver:
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The driver's choice, with what the operator says to the same state."""
         choice = self._driver.choose(observation, state)
-        return replace(choice, intervention=self._robot.intervention(state))
+        said = self._robot.intervention(state)
+        self._report(said.device if said is not None and said.active else self._name)
+        return replace(choice, intervention=said)
 
 
 class WatchedDriver:
@@ -149,8 +160,8 @@ class OperatorDriver:
         report: Callable[[str], None] = lambda _: None,
         waiting: Callable[[], None] | None = None,
     ) -> None:
-        """`report` hears the name of the device that spoke; `waiting` is called while nobody does,
-        and may raise. Without it the arm keeps its pose for a step in which nobody speaks."""
+        """`report` hears the name of the device that spoke; `waiting` is called while nobody drives
+        or presses a button, and may raise. Without it the arm keeps its pose for such a step."""
         self._robot = robot
         self._still = np.zeros(action_dim)
         self._report = report
@@ -162,7 +173,7 @@ class OperatorDriver:
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """What the operator says to this state."""
         said = self._robot.intervention(state)
-        while said is None and self._waiting is not None:
+        while self._waiting is not None and (said is None or not (said.active or said.buttons)):
             self._waiting()
             said = self._robot.intervention(state)
         if said is not None:

@@ -71,6 +71,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self._frame = task.target
         self._state: ArmState | None = None
         self._steps = 0
+        self._others_drove = False  # the last step of the episode was nobody's intervention
         self.observation_space = _space(self._cameras)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
@@ -96,7 +97,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         super().reset(seed=seed)
         self.episode_seed = int(self.np_random.integers(2**31))
         start = self.task.draw_start(self.np_random)
-        self._steps = 0
+        self._steps, self._others_drove = 0, False
         self._move(lambda: self.robot.reset(start, self.episode_seed))
         self._look()
         self._frame = self.state.tcp_pose if self.frame_name == "start" else self.task.target
@@ -110,6 +111,9 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self, action: Array, intervention: Intervention | None = None
     ) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         """One control period. An active intervention takes the place of `action`.
+
+        The first one after steps of another driver goes on from the commanded pose, so that the
+        target does not jump back to where the arm lags behind; what is executed is stored.
 
         An action that is not finite is not sent: the arm holds its pose for the period, the step
         is counted in `refused_actions`, and there is nothing to store (`executed_action` None).
@@ -126,7 +130,8 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         source = Source.POLICY
         if intervention is not None and intervention.active:
             source = Source.INTERVENTION
-            action = intervention.action(self._state.tcp_pose)
+            action = self._intervene(intervention)
+        self._others_drove = source is Source.POLICY
         action = np.asarray(action, dtype=np.float64)
         executed: np.ndarray | None = None
         if np.all(np.isfinite(action)):
@@ -151,6 +156,23 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         }
         return observation, float(success), success, truncated, info
 
+    def hold_while(self, held: Callable[[], bool]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Keeps the pose as long as `held` says so, and returns what is seen then, as `reset` does.
+
+        No step of the task: what was seen before does not lead to it. Raises as `step`, and what
+        `held` raises.
+        """
+        target = ArmTarget(self._workspace.clip(self.state.tcp_pose))
+        while held():
+            self._move(lambda: self.robot.step(target))
+        self._others_drove = False
+        self._look()
+        if self.judge is not None:
+            self.judge.begin()
+        observation = self._observe()
+        _, judged = self._judge(observation)
+        return observation, judged
+
     def hold(self) -> None:
         """Leaves the arm keeping its pose."""
         self.robot.hold()
@@ -158,6 +180,14 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     def close(self) -> None:
         """Lets go of the robot."""
         self.robot.close()
+
+    def _intervene(self, intervention: Intervention) -> Array:
+        """The action [6] that the operator means; not finite if what they said is not."""
+        pose = self.state.tcp_pose
+        action = intervention.action(pose)
+        if not (self._others_drove and np.all(np.isfinite(action))):
+            return action
+        return self._action_scale.taken_over(action, pose, self.state.commanded_pose)
 
     def _execute(self, action: Array) -> np.ndarray:
         target, executed = executable(

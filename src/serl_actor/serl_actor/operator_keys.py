@@ -5,14 +5,21 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
+from serl_actor.hold_switch import HoldSwitch
+
 SUCCESS = "success"
 """Key that says that what is seen from now on is solved, or the next stage of it."""
 
 
 class OperatorKeys:
-    """Counts what was pressed and not yet taken."""
+    """Counts what was pressed and not yet taken.
+
+    Attributes:
+      hold: the switch that holds the arm.
+    """
 
     def __init__(self) -> None:
+        self.hold = HoldSwitch()
         self._lock = threading.Lock()
         self._pressed: Counter[str] = Counter()
 

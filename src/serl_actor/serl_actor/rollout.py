@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -68,6 +68,7 @@ class Episode:
       steps: control steps executed.
       total_reward: undiscounted return.
       intervened: steps that an operator drove.
+      interventions: so often one took over.
       seconds: of robot time.
       aborted: why it was broken off; empty if it was not.
       refused: steps whose action was not finite: the arm held, nothing was stored.
@@ -90,6 +91,7 @@ class Episode:
     true_success: bool | None = None
     positives: int = 0
     negatives: int = 0
+    interventions: int = 0
 
 
 def run_episode(
@@ -99,12 +101,14 @@ def run_episode(
     seed: int | None = None,
     hold: bool = False,
     labelling: Labels | None = None,
+    held: Callable[[], bool] = lambda: False,
 ) -> Episode:
     """Runs one episode to its end.
 
     A stale or broken robot aborts it: the arm holds, and what was executed until then is kept.
     With `hold`, records are passed on only if the episode succeeds, as for demonstrations.
     With `labelling`, it says what is a success, and when the episode is over.
+    While `held` says so the arm keeps its pose; what is executed then belongs to no step.
 
     Raises:
       RobotError: the reset failed, so no episode began.
@@ -113,7 +117,7 @@ def run_episode(
     observation, info = environment.reset(seed=seed)
     recorder.begin(hold)
     driver.begin()
-    run = _Run(environment, driver, recorder, labelling)
+    run = _Run(environment, driver, recorder, labelling, held)
     run.begin(observation, info)
     aborted, waiting_for = "", ""
     try:
@@ -139,9 +143,12 @@ class _Run:
         driver: Driver,
         recorder: Recorder,
         labelling: Labels | None,
+        held: Callable[[], bool],
     ) -> None:
         self._environment, self._driver, self._recorder = environment, driver, recorder
         self._labelling = labelling
+        self._held = held
+        self._interventions, self._intervening = 0, False
         self._steps, self._intervened, self._refused, self._interrupted = 0, 0, 0, 0
         self._total_reward = 0.0
         self._success = False
@@ -155,7 +162,11 @@ class _Run:
         self._start_ns = self._stamp_ns
 
     def step(self) -> None:
-        """One control period."""
+        """One control period, once nobody holds the arm."""
+        if self._held():
+            self._recorder.cut(self._observation, self._stamp_ns, self._extras)
+            self._see(*self._environment.hold_while(self._held))
+            self._driver.begin()
         choice = self._driver.choose(self._observation, self._environment.state)
         following, reward, terminated, truncated, info = self._environment.step(
             choice.action, choice.intervention
@@ -201,7 +212,10 @@ class _Run:
         )
         self._steps += 1
         self._total_reward += reward
-        self._intervened += source is Source.INTERVENTION
+        intervenes = source is Source.INTERVENTION
+        self._intervened += intervenes
+        self._interventions += intervenes and not self._intervening
+        self._intervening = intervenes
 
     def finish(self, aborted: bool) -> None:
         """Records the last fresh observation as the final one."""
@@ -222,6 +236,7 @@ class _Run:
             self._truth,
             self._labelling.positives if self._labelling else 0,
             self._labelling.negatives if self._labelling else 0,
+            self._interventions,
         )
 
 

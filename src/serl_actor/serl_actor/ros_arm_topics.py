@@ -1,4 +1,4 @@
-"""The arm's and the operator's topics: callbacks store and notify, the rollout's thread waits."""
+"""The arm's topics: callbacks store and notify, the rollout's thread waits."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from serl_actor.intervention import BASE_FRAME, TCP_FRAME, Intervention
 from serl_actor.robot_client import CommandRefused
+from serl_actor.ros_operators import Operators
 from serl_controllers.arm import ArmState, ArmTarget
-from serl_controllers.ros_arm import ns_from_time, state_from_msg, target_to_msg
-from serl_controllers.ros_qos import COMMAND, INTERVENTION, STATE
+from serl_controllers.ros_arm import state_from_msg, target_to_msg
+from serl_controllers.ros_qos import COMMAND, STATE
 from serl_interfaces.msg import ArmCommand, RobotState
-from serl_interfaces.msg import Intervention as InterventionMsg
 
 WATCH_PERIOD = 0.5
 """Between two looks at who else is there [s]."""
@@ -41,7 +39,7 @@ class Heard:
 
 
 class ArmTopics:
-    """arm/command out; arm/state and intervention in, the newest of each."""
+    """arm/command out, arm/state in, the newest; and the operators."""
 
     def __init__(self, node: Node, frame_id: str, exclusive: bool = False) -> None:
         """`frame_id` names the arm's base frame.
@@ -53,16 +51,12 @@ class ArmTopics:
         self._frame_id = frame_id
         self._changed = threading.Condition()
         self._heard: Heard | None = None
-        self._said: tuple[InterventionMsg, float] | None = None
         self._rivals = ""
         self._began = self._alone_at = time.monotonic()
         self._may_linger = not exclusive
-        self.operators = 0
+        self.operators = Operators(node, frame_id)
         self._commands = node.create_publisher(ArmCommand, "arm/command", COMMAND)
         node.create_subscription(RobotState, "arm/state", self._on_state, STATE)
-        node.create_subscription(
-            InterventionMsg, "intervention", self._on_intervention, INTERVENTION
-        )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(WATCH_PERIOD, self._watch, clock=steady)
 
@@ -73,7 +67,7 @@ class ArmTopics:
 
     def take_over(self, state: ArmState) -> None:
         """An episode begins with a state that came another way; older ones are ignored."""
-        self.operators = self._node.count_publishers("intervention")
+        self.operators.look()
         with self._changed:
             self._heard = Heard(state, time.monotonic())
 
@@ -104,47 +98,8 @@ class ArmTopics:
                 lambda: self._heard is not None and condition(self._heard), timeout
             )
 
-    def wait_answer(self, stamp_ns: int, timeout: float) -> Intervention | None:
-        """What the operator says to the state of that stamp; None after `timeout` [s]."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._answers(stamp_ns), timeout)
-            said = self._said if self._answers(stamp_ns) else None
-        return None if said is None else self._checked(said[0])
-
-    def newest_intervention(self, max_age: float) -> Intervention | None:
-        """What the operator said last; None if that is older than `max_age` [s]."""
-        said = self._said
-        if said is None or time.monotonic() - said[1] > max_age:
-            return None
-        return self._checked(said[0])
-
     def _fulfils(self, condition: Callable[[ArmState], bool]) -> bool:
         return self._heard is not None and condition(self._heard.state)
-
-    def _answers(self, stamp_ns: int) -> bool:
-        return self._said is not None and ns_from_time(self._said[0].state_stamp) == stamp_ns
-
-    def _checked(self, message: InterventionMsg) -> Intervention | None:
-        """The value of a message; None, and a warning, if it cannot be used."""
-        frames = {TCP_FRAME: TCP_FRAME, self._frame_id: BASE_FRAME}
-        frame = frames.get(message.header.frame_id)
-        twist = np.array(message.twist, dtype=np.float64)
-        if frame is None or not np.all(np.isfinite(twist)):
-            self._node.get_logger().warning(
-                f"intervention of {message.device!r} dropped: twist {twist.tolist()} in frame "
-                f"{message.header.frame_id!r}; expected finite numbers in one of {list(frames)}",
-                throttle_duration_sec=5.0,
-            )
-            return None
-        return Intervention(
-            state_stamp_ns=ns_from_time(message.state_stamp),
-            active=bool(message.active),
-            twist=twist,
-            frame_id=frame,
-            gripper=float(message.gripper),
-            buttons=tuple(message.buttons),
-            device=message.device,
-        )
 
     def _on_state(self, message: RobotState) -> None:
         try:
@@ -171,11 +126,6 @@ class ArmTopics:
         )
         return True
 
-    def _on_intervention(self, message: InterventionMsg) -> None:
-        with self._changed:
-            self._said = (message, time.monotonic())
-            self._changed.notify_all()
-
     def _watch(self) -> None:
         """Looks for operators, and for other nodes that command.
 
@@ -183,7 +133,7 @@ class ArmTopics:
         no rival of it. A namesake that stays for longer than the dead do is one. On a real arm the
         successor waits until it is gone.
         """
-        self.operators = self._node.count_publishers("intervention")
+        self.operators.look()
         found = self._node.get_publishers_info_by_topic(self._commands.topic_name)
         names = [f"{i.node_namespace.rstrip('/')}/{i.node_name}" for i in found]
         own = self._node.get_fully_qualified_name()

@@ -10,7 +10,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from serl_actor.job import Cancelled, Phase
-from serl_actor.training import Training
+from serl_actor.training import Training, intervention_metrics
 from serl_controllers.ros_qos import METRICS
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Metrics
@@ -51,9 +51,9 @@ class RosBoard:
         if self._cancelled.is_set():
             raise Cancelled
 
-    def pause(self) -> None:
-        """Half a second, or less if the job is cancelled meanwhile."""
-        self._cancelled.wait(0.5)
+    def pause(self, seconds: float = 0.5) -> None:
+        """So long, or less if the job is cancelled meanwhile."""
+        self._cancelled.wait(seconds)
         self.check()
 
     def status(self, phase: Phase, driver: str, detail: str) -> None:
@@ -80,7 +80,7 @@ class RosBoard:
             known = [e.true_success for e in recent if e.true_success is not None]
             if known:
                 values["true_success_last_20"] = sum(known) / len(known)
-            values["intervened_last_20"] = sum(e.intervened for e in recent)
+            values |= intervention_metrics(recent)
         self._recent = values
 
     def step(self, record: Record) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rclpy.node import Node
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from serl_actor.episode_index import UnknownSteps
+from serl_actor.hold_switch import PAUSE, STOP
 from serl_actor.operator_keys import SUCCESS, OperatorKeys
 from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import VETO
@@ -15,10 +16,12 @@ from serl_interfaces.msg import Intervention
 
 
 class RosOperatorKeys:
-    """`success` marks what is seen from now on; `veto` overrules the last success.
+    """`success` marks what is seen from now on; `veto` overrules the last success; `pause` holds
+    the arm, or lets it go on; `stop` holds it and ends the episode.
 
-    Both are services of the actor, and names of buttons in `intervention`: what counts there is
-    that a button goes down.
+    All are names of buttons in `intervention`: what counts there is that a button goes down. For
+    who has no device there are services of the actor: mark_success, veto_success, stop, and hold,
+    which pauses or releases.
 
     Attributes:
       overruled: successes that were taken back after they had been recorded.
@@ -28,11 +31,18 @@ class RosOperatorKeys:
         self._node = node
         self._keys = keys
         self._recorder = recorder
-        self._down: frozenset[str] = frozenset()
+        self._down: dict[str, frozenset[str]] = {}  # by device
         self.overruled = 0
         node.create_service(Trigger, "mark_success", self._on_success)
         node.create_service(Trigger, "veto_success", self._on_veto)
+        node.create_service(SetBool, "hold", self._on_hold)
+        node.create_service(Trigger, "stop", self._on_stop)
         node.create_subscription(Intervention, "intervention", self._on_buttons, INTERVENTION)
+
+    @property
+    def holds(self) -> int:
+        """So often the arm was paused or stopped."""
+        return self._keys.hold.uses
 
     def _on_success(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._keys.press(SUCCESS)
@@ -43,9 +53,27 @@ class RosOperatorKeys:
         response.success, response.message = self._veto()
         return response
 
+    def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data:
+            self._keys.hold.pause("service hold")
+        else:
+            self._keys.hold.release()
+        response.success, response.message = True, self._keys.hold.why or "released"
+        return response
+
+    def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._keys.hold.stop("service stop")
+        response.success, response.message = True, self._keys.hold.why
+        return response
+
     def _on_buttons(self, message: Intervention) -> None:
-        pressed = frozenset(message.buttons) - self._down
-        self._down = frozenset(message.buttons)
+        buttons = frozenset(message.buttons)
+        pressed = buttons - self._down.get(message.device, frozenset())
+        self._down[message.device] = buttons
+        if PAUSE in pressed:
+            self._keys.hold.toggle(message.device)
+        if STOP in pressed:
+            self._keys.hold.stop(message.device)
         if SUCCESS in pressed:
             self._keys.press(SUCCESS)
         if VETO in pressed:

@@ -47,10 +47,12 @@ class RealtimeClient:
         control_period: float,
         waiting: Callable[[str], None],
         cameras: CamerasConfig | None = None,
+        held: Callable[[], bool] = lambda: False,
     ) -> None:
         """`motion`: how to go to a start; None: the robot is simulated and can be put there.
 
-        `cameras`: whose pictures belong to the states; None: nobody's.
+        `cameras`: whose pictures belong to the states; None: nobody's. `held`: a motion to a start
+        keeps its pose while this says so; see HoldGate.held.
         """
         cameras = cameras or CamerasConfig()
         self._config = config
@@ -58,6 +60,7 @@ class RealtimeClient:
         self._workspace = workspace
         self._period = control_period
         self._waiting = waiting
+        self._held = held
         self._topics = ArmTopics(node, config.frame_id, exclusive=motion is not None)
         self._scene = SceneReset(node, config.reset_timeout, waiting) if motion is None else None
         self._cameras = CameraTopics(node, cameras.names)
@@ -155,7 +158,7 @@ class RealtimeClient:
 
     def intervention(self, state: ArmState) -> Intervention | None:
         """What the operator said last, if it is fresh: a stalled device does not drive (D25)."""
-        return self._topics.newest_intervention(self._config.intervention_age)
+        return self._topics.operators.heeded(self._config.intervention_age)
 
     def close(self) -> None:
         """Holds; the node owns the topics."""
@@ -192,8 +195,13 @@ class RealtimeClient:
         return state
 
     def _reset_step(self, pose: Pose) -> ArmState:
+        here = ArmTarget(self._workspace.clip(self._fresh().tcp_pose))
+        while self._held():
+            self._checked(self.step(here))
         self._waiting("the arm to reach the start")
-        state = self.step(ArmTarget(pose))
+        return self._checked(self.step(ArmTarget(pose)))
+
+    def _checked(self, state: ArmState) -> ArmState:
         if state.mode in BROKEN_MODES:
             raise ArmFault(f"the arm is in mode {state.mode.name}", "arm/recover, when it is safe")
         return state

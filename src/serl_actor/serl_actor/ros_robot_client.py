@@ -29,7 +29,7 @@ class RobotClientConfig:
       reset_timeout: for an answer to reset_scene, which is then asked again [s].
       operator_timeout: lockstep: for an operator's answer to a state [s].
       state_age: real time: a state older than this is stale [s].
-      intervention_age: real time: what an operator said longer ago is not heeded [s].
+      intervention_age: what a person, in real time anybody, said longer ago is not heeded [s].
     """
 
     frame_id: str = "fr3_link0"
@@ -64,8 +64,12 @@ class RosRobotClient:
         config: RobotClientConfig,
         waiting: Callable[[str], None],
         cameras: Sequence[str] = (),
+        period: float = 0.0,
     ) -> None:
-        """`cameras`: names of those whose pictures belong to each state."""
+        """`cameras`: names of those whose pictures belong to each state.
+
+        `period`: least time of a step that a person drives [s].
+        """
         self._config = config
         self._waiting = waiting
         self._cameras = CameraTopics(node, cameras)
@@ -73,6 +77,8 @@ class RosRobotClient:
         self._scene = SceneReset(node, config.reset_timeout, waiting)
         self._state: ArmState | None = None
         self._target: ArmTarget | None = None
+        self._period = period
+        self._stepped_at = time.monotonic()
 
     def reset(self, start: Pose, seed: int) -> ArmState:
         """Resets the scene with the tool at `start`; raises as SceneReset, and as `step`."""
@@ -106,6 +112,7 @@ class RosRobotClient:
             lambda heard: heard.command_seq == seq and heard.stamp_ns > before.stamp_ns,
         )
         self._state, self._target = state, target
+        self._stepped_at = time.monotonic()
         return state
 
     def images(self) -> Mapping[str, Frame]:
@@ -121,22 +128,27 @@ class RosRobotClient:
         """Nothing to do: without a command no time passes."""
 
     def intervention(self, state: ArmState) -> Intervention | None:
-        """The operator's answer to `state`, matched by its stamp.
+        """What a person who drives says now, else an operator's answer to `state`.
 
-        None at once if nobody publishes on `intervention`, else after operator_timeout. The state
-        is asked for again meanwhile: the operator may have missed it.
+        A person is not waited for; while they drive, a step takes its time. Others answer by the
+        stamp of the state: None after operator_timeout, or at once if there is nobody else. The
+        state is asked for again meanwhile: they may have missed it.
         """
+        operators, max_age = self._topics.operators, self._config.intervention_age
+        if operators.driving_person(max_age) is not None:
+            time.sleep(max(0.0, self._stepped_at + self._period - time.monotonic()))
+            person = operators.driving_person(max_age)
+            if person is not None:
+                return person
         started = time.monotonic()
-        while self._topics.operators and (
-            time.monotonic() - started < self._config.operator_timeout
-        ):
-            said = self._topics.wait_answer(state.stamp_ns, self._config.retry_period)
+        while operators.answering and time.monotonic() - started < self._config.operator_timeout:
+            said = operators.wait_answer(state.stamp_ns, self._config.retry_period)
             if said is not None:
                 return said
             target = self._target or ArmTarget(state.tcp_pose)
             self._topics.send(target, state.command_seq, state.stamp_ns)
             self._waiting("an operator's answer on intervention")
-        return None
+        return None if operators.answering else operators.heeded(max_age)
 
     def close(self) -> None:
         """Nothing to do: the node owns the topics."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -108,3 +108,17 @@ class Training:
             raise ValueError(f"no training state: {error!r}") from error
         training.best = best
         return training
+
+
+def intervention_metrics(recent: Sequence[Episode]) -> dict[str, float]:
+    """How much operators intervened in the last training episodes, and in the very last."""
+    last = recent[-1]
+    steps = sum(episode.steps for episode in recent)
+    intervened = sum(episode.intervened for episode in recent)
+    return {
+        "interventions": last.interventions,
+        "intervention_rate": last.intervened / max(last.steps, 1),
+        "interventions_last_20": sum(episode.interventions for episode in recent),
+        "intervened_last_20": intervened,
+        "intervention_rate_last_20": intervened / max(steps, 1),
+    }

@@ -49,7 +49,7 @@ class EvdevPort:
         return answer
 
 
-def _bits(data: bytes) -> list[int]:
+def _bits(data: bytes | bytearray) -> list[int]:
     """Numbers of the bits that are set."""
     bits = int.from_bytes(data, "little")
     return [number for number in range(8 * len(data)) if bits >> number & 1]

@@ -56,7 +56,7 @@ def cameras(by_node: dict) -> CamerasConfig:
 def test_images_reach_the_nodes_that_make_and_see_them(task):
     by_node = parameters(task)
     assert cameras(by_node) == CamerasConfig(("wrist", "side"), 128)
-    assert by_node["actor"]["task.frame"] == "start"
+    assert by_node["actor"]["task.frame"] == "fixture"
     sim = config.unflatten(by_node["sim"])
     assert config.build(RigConfig, sim["cameras"], "") == RigConfig(("wrist", "side"), 128, 128)
     assert sim["scene"]["socket_random_xy"] == 0.015
@@ -180,7 +180,7 @@ def test_both_variants_have_runs_and_demonstrations_of_their_own(task, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "change", ["cameras.image_size:=64", "cameras.names:=[side]", "task.frame:=fixture"]
+    "change", ["cameras.image_size:=64", "cameras.names:=[side]", "task.frame:=start"]
 )
 def test_demonstrations_of_other_pictures_are_not_mixed_up(task, tmp_path, change):
     _, plain = directories(task, tmp_path)

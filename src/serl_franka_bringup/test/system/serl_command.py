@@ -20,10 +20,11 @@ DEADLINE = 180.0  # of anything that is waited for [s]
 NODES = {"sim", "expert", "actor", "learner", "metrics_writer"}
 
 
-def write_tiny_task(path: Path) -> Path:
+def write_tiny_task(path: Path, observation: str = "state") -> Path:
     content = yaml.safe_load(PCB.read_text())
     content["task"].update(
-        observation="state",
+        observation=observation,
+        image_size=32,
         threshold=[0.05, 0.05, 0.03, 0.5, 0.5, 0.5],
         episode_steps=40,
         demonstrations=1,
@@ -36,6 +37,7 @@ def write_tiny_task(path: Path) -> Path:
         "agent": {"critics": 2, "hidden": [16, 16]},
     }
     content["actor"] = {"job": {"max_env_steps": 150, "evaluation_episodes": 2}}
+    content["image"] = {"actor": {"job": {"max_env_steps": 60}}}
     path.write_text(yaml.safe_dump(content))
     return path
 

@@ -13,6 +13,7 @@ from serl_franka_bringup.task import OBSERVATIONS
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 ROLES = ("all", "robot", "learner", "arm")
 JOBS = ("train", "evaluate", "label")
+DEVICES = ("none", "spacemouse", "gamepad", "keyboard")
 REWARDS = ("sparse", "classifier")
 PARTS = {"train": "", "evaluate": "evaluation", "label": ""}  # folder of the run directory by job
 _NOT_NEGATIVE = (
@@ -45,6 +46,12 @@ class Arguments:
     cameras: bool = _argument(True, "the real arm has the cameras of cameras.yaml")
     hardware: str = _argument("franka", "behind robot:=fr3: franka, or mujoco or mock for trials")
     rviz: bool = _argument(False, "show robot, target, workspace box and who drives in rviz")
+    device: str = _argument(
+        "none", "of the person who demonstrates and corrects: none, spacemouse, gamepad or keyboard"
+    )
+    expert: bool | None = _argument(
+        None, "the scripted expert demonstrates, in simulation; without: if there is no device"
+    )
     seed: int = _argument(0, "of everything random")
     roles: str = _argument(
         "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
@@ -83,6 +90,7 @@ class Arguments:
             "robot": robots.ROBOTS,
             "gripper": robots.GRIPPERS,
             "hardware": robots.HARDWARE,
+            "device": DEVICES,
             "roles": ROLES,
             "job": JOBS,
             "reward": REWARDS,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from serl_franka_bringup import config, rewards, robots
+from serl_franka_bringup import config, operators, rewards, robots
 from serl_franka_bringup.arguments import Arguments, argument_names
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import apply_arguments, project, share_agent
@@ -23,7 +23,7 @@ from serl_franka_bringup.task import TaskFile
 JOB_NODE = "actor"  # its status tells how the job goes
 KINDS = {
     "sim": Kind("serl_sim", "sim_node", robots=("sim",)),
-    "expert": Kind("serl_sim", "expert_node"),
+    **operators.KINDS,
     "learner": Kind("serl_learner", "learner_node", role="learner"),
     "reward_classifier": Kind("serl_learner", "reward_classifier_node"),
     "actor": Kind("serl_actor", "actor_node"),
@@ -57,6 +57,7 @@ _ENVIRONMENTS = {
         "MALLOC_ARENA_MAX": "2",
     },
     "metrics_writer": _ONE_THREAD,
+    **dict.fromkeys(operators.DEVICES, _ONE_THREAD),
 }
 # All can take up their work again: the learner from its log and checkpoint, the actor from its
 # counts, the simulator with the next episode.
@@ -130,6 +131,7 @@ def make_graph(
     task = task.observing(arguments.observation)
     parameters = project(task.task, arguments)
     parameters |= robots.driver_parameters(task, arguments)
+    parameters |= operators.device_parameters(arguments)
     parameters["actor"].update(robots.camera_views(task, arguments))
     parameters["reward_classifier"] = rewards.classifier_parameters(arguments)
     for layer in (*task.layers, apply_arguments(arguments), overrides or {}):
@@ -196,6 +198,8 @@ def _is_wanted(name: str, arguments: Arguments, parameters: Mapping[str, Any]) -
     """Whether a node is part of what the user asked for."""
     if arguments.robot not in KINDS[name].robots:
         return False
+    if name in operators.KINDS:
+        return operators.is_wanted(name, arguments)
     if name == "reward_classifier":
         return arguments.judged
     if name == "metrics_writer":  # it needs a directory to write to: an evaluation keeps none

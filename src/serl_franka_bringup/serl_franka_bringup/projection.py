@@ -64,6 +64,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.minutes": arguments.minutes,
         "job.until": arguments.until,
         "job.max_env_steps": arguments.max_steps,
+        "job.interventions": True if arguments.device != "none" else None,
         "job.evaluation_episodes": arguments.episodes,
         "job.labels.positives": arguments.positives,
         "job.labels.negatives": arguments.negatives,

@@ -19,6 +19,7 @@ from serl_franka_bringup.job import namespace_of
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.supervisor import Death, Program, Supervisor
+from serl_franka_bringup.terminal import kept_terminal
 from serl_franka_bringup.view import View, open_view
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def run_session(
     vital = frozenset(node.name for node in nodes if node.vital)
     try:
         with (
+            kept_terminal(),
             Interrupts() as interrupts,
             Monitor(progress, domain.id, namespace_of(nodes)) as monitor,
             ExitStack() as ends,

@@ -13,10 +13,12 @@ from serl_franka_bringup import checks, robot_checks
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.robots import ROBOTS
 from serl_franka_bringup.task import config_directory
+from serl_franka_bringup.wiggle import check_wiggle
 
 HELP = "check this machine and say what is missing"
 EXAMPLES = """examples:
   ./serl doctor
+  ./serl doctor --wiggle
   ./serl doctor --robot fr3 --robot-ip 172.16.0.2"""
 
 
@@ -27,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot", choices=ROBOTS, default="sim", help="also what this robot needs (default sim)"
     )
     parser.add_argument("--robot-ip", help="address of the real arm")
+    parser.add_argument(
+        "--wiggle", action="store_true", help="have a person move every axis of the SpaceMouse"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             partial(checks.check_disk, arguments.runs),
             checks.check_clock,
             partial(robot_checks.check_ports, int(os.environ.get("ROS_DOMAIN_ID") or 0)),
+            *((partial(check_wiggle, print),) if arguments.wiggle else ()),
             *(_robot_checks(arguments.robot_ip) if arguments.robot == "fr3" else ()),
         ]
     )

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from serl_actor.transition_sender import SenderConfig
-from serl_franka_bringup import graph, plan
+from serl_franka_bringup import graph, operators, plan
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.projection import BOX_MARGIN
 from serl_franka_bringup.task import load_task
@@ -127,7 +127,7 @@ def test_roles_split_the_graph_and_lose_nothing():
     def names(roles: str) -> set[str]:
         return set(parameters(PCB, f"roles:={roles}", "run_dir:=/run"))
 
-    drawn = {"markers", "rviz2", "reward_classifier"}  # only if asked for
+    drawn = {"markers", "rviz2", "reward_classifier", *operators.DEVICES}  # only if asked for
     expected = {name for name, kind in graph.KINDS.items() if "sim" in kind.robots} - drawn
     assert names("robot") | names("learner") == names("all") == expected
     assert not names("robot") & names("learner")

@@ -95,6 +95,11 @@ class Learner:
         return self._prior.inserted
 
     @property
+    def prior_dropped(self) -> int:
+        """Of these, how many found no room: the oldest are overwritten."""
+        return max(0, self._prior.inserted - self._prior.capacity)
+
+    @property
     def replay_bytes(self) -> int:
         """What the transitions in both halves of replay take."""
         return self._prior.bytes_held + self._online.bytes_held

@@ -16,6 +16,21 @@ def phase(session: LearnerSession) -> str:
     return "training" if session.learner.training and session.session.training else "warm-up"
 
 
+def overfull(session: LearnerSession) -> str:
+    """Demonstrations that found no room in replay, in words; empty: all are there.
+
+    Without them a policy may not learn at all, so it must be said.
+    """
+    learner = session.learner
+    if learner is None or not learner.prior_dropped:
+        return ""
+    room, limit = learner.capacities[0], session.config.prior_bytes
+    return (
+        f"prior_bytes {limit} has room for {room} demonstrated and corrected transitions: the "
+        f"oldest are overwritten, {learner.prior_dropped} so far; raise prior_bytes"
+    )
+
+
 class Meter:
     """Rates between two calls; `now` is on a steady clock [s]."""
 
@@ -47,6 +62,7 @@ class Meter:
             "demonstrations": learner.demonstrations,
             "relabelled_transitions": learner.relabelled,
             "prior_transitions": learner.prior_transitions,
+            "prior_dropped": learner.prior_dropped,
             "replay_bytes": learner.replay_bytes,
             "replay_limit": learner.replay_limit,
             "policy_version": published.version if published else 0,

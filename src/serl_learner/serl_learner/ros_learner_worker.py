@@ -13,7 +13,7 @@ from rclpy.task import Future
 
 from serl_interfaces.msg import Relabel, Transition
 from serl_interfaces.srv import SaveCheckpoint
-from serl_learner.learner_report import Meter
+from serl_learner.learner_report import Meter, overfull
 from serl_learner.learner_session import LearnerSession
 from serl_learner.ros_publications import Publications
 from serl_learner.ros_records import record_from_msg, relabel_from_msg
@@ -100,7 +100,7 @@ class LearnerWorker:
         meter = Meter(now, learner.updates if learner else 0)
         metered = saved = now
         acked: float | None = None
-        worked = False
+        worked = told = False
         while not self._stopping.is_set():
             heard = self._drain(0.0 if worked else IDLE_WAIT)
             worked = self.session.work()
@@ -116,6 +116,9 @@ class LearnerWorker:
             if now - metered > METRICS_PERIOD:
                 values = meter.read(self.session, now)
                 self._out.send_metrics(values | {"dropped_messages": self._dropped})
+                if (message := overfull(self.session)) and not told:
+                    self._log.warning(message)
+                    told = True
                 metered = now
             if now - saved > self._checkpoint_every:
                 self.session.begin_checkpoint()

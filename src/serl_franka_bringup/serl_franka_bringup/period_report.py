@@ -44,22 +44,33 @@ LIMIT = 0.005
 
 FINAL = "the time is over"
 
+GRACE = 300.0
+"""For the learner to log what was done in the time [s]."""
+
+RECORDED = 0.95
+"""Share of the steps that must be found in the log."""
+
 
 class TrainingTime:
-    """A session's companion that ends it `duration` after the learner's first update.
+    """A session's companion: the time that counts begins with the learner's first update.
+
+    The session ends when the learner has received an episode more, at the latest after GRACE:
+    what belongs to the time is in the log then.
 
     Attributes:
       began, ended: of the time that counts, on the steady clock [s]; None: it has not.
-      updates: of the learner, at the begin and at the end.
+      updates, env_steps: of learner and actor, at the begin and at the end.
       deaths: of nodes, at any time.
     """
 
-    def __init__(self, duration: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`duration` in s."""
-        self._duration, self._clock = duration, clock
+    def __init__(
+        self, duration: float, episode_steps: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`duration` in s; an episode has at most `episode_steps`."""
+        self._duration, self._episode_steps, self._clock = duration, episode_steps, clock
         self.began: float | None = None
         self.ended: float | None = None
-        self.updates = (0.0, 0.0)
+        self.updates = self.env_steps = (0.0, 0.0)
         self.deaths: list[str] = []
 
     def begin(self, domain: int) -> None:
@@ -71,13 +82,21 @@ class TrainingTime:
     def attend(self, supervisor: Supervisor, progress: Progress, deaths: Sequence[Death]) -> str:
         """Says when the time is over."""
         self.deaths += [str(death) for death in deaths]
-        now, updates = self._clock(), progress.value("learner/updates") or 0.0
+        now = self._clock()
+        updates, steps, received = (
+            progress.value(name) or 0.0
+            for name in ("learner/updates", "actor/env_steps", "learner/online_steps")
+        )
         if self.began is None:
             if updates > 0.0 and progress.phase(graph.JOB_NODE) == "training":
-                self.began, self.updates = now, (updates, updates)
-            return ""
-        self.ended, self.updates = now, (self.updates[0], updates)
-        return FINAL if now - self.began >= self._duration else ""
+                self.began, self.updates, self.env_steps = now, (updates,) * 2, (steps,) * 2
+        elif self.ended is None:
+            self.updates, self.env_steps = (self.updates[0], updates), (self.env_steps[0], steps)
+            self.ended = now if now - self.began >= self._duration else None
+        else:
+            logged = received >= self.env_steps[1] + self._episode_steps
+            return FINAL if logged or now - self.ended >= GRACE else ""
+        return ""
 
     def counts(self, step: Step) -> bool:
         """The step was taken in the time that counts."""
@@ -98,7 +117,7 @@ def make_report(
         found[stamp] = {"of": meaning, "resolution_s": resolution(counted, stamp), **figures}
     seconds = (watch.ended or 0.0) - (watch.began or 0.0)
     return {
-        **judge(_checks(watch, ending, found, limit)),
+        **judge(_checks(watch, ending, len(counted), found, limit)),
         "nominal_s": nominal,
         "seconds": seconds,
         "steps": len(counted),
@@ -111,13 +130,16 @@ def make_report(
 
 
 def _checks(
-    watch: TrainingTime, ending: Ending, found: Mapping[str, Any], limit: float
+    watch: TrainingTime, ending: Ending, recorded: int, found: Mapping[str, Any], limit: float
 ) -> Iterator[Check]:
     ended = ending.how == "stopped" and ending.reason == FINAL
     yield Check("trained to the end of the time", ended, ending.reason)
     yield Check("no process died", not watch.deaths, "; ".join(watch.deaths) or "none")
     busy = watch.updates[1] > watch.updates[0]
     yield Check("the learner was busy", busy, f"{watch.updates[1] - watch.updates[0]:.0f} updates")
+    done = watch.env_steps[1] - watch.env_steps[0]
+    detail = f"{recorded} of about {done:.0f}"
+    yield Check("the steps are in the log", recorded >= max(1.0, RECORDED * done), detail)
     for stamp, figures in found.items():
         name = f"p99 of the overrun by the stamps of '{stamp}' below {1e3 * limit:g} ms"
         if "overrun_p99_s" not in figures:
@@ -190,11 +212,12 @@ def main() -> int:
     """Trains, tells and draws; 0 if every check holds."""
     given = parse()
     plan = plan_session(given)
-    watch = TrainingTime(60.0 * given.minutes)
+    task = plan.task.task
+    watch = TrainingTime(60.0 * given.minutes, task.episode_steps)
     with RunDirectory(plan.directory, fresh=True) as directory:
         directory.save_configuration(graph.configuration(plan.nodes), sys.argv)
         ending = run_session(plan.nodes, directory, companions=(watch,))
-    nominal = plan.task.task.control_period
+    nominal = task.control_period
     steps = read_steps(plan.directory / "episodes")
     report = make_report(steps, watch, ending, nominal, given.limit)
     print_checks(report)

@@ -83,23 +83,44 @@ def status(phase: str) -> Status:
 
 def test_the_time_counts_from_the_first_update_in_training():
     now = [5.0]
-    watch, progress = TrainingTime(10.0, lambda: now[0]), Progress(started_at=0.0)
+    watch, progress = TrainingTime(10.0, 50, lambda: now[0]), Progress(started_at=0.0)
     progress.add_status("actor", status("training"))
     assert watch.attend(None, progress, ()) == ""
     now[0] = 8.0
     progress.add_metrics("learner", {"learner/updates": 16.0})
+    progress.add_metrics("actor", {"actor/env_steps": 250.0})
     assert watch.attend(None, progress, ()) == ""
     now[0] = 17.9
     assert watch.attend(None, progress, ()) == ""
     now[0] = 18.0
-    progress.add_metrics("learner", {"learner/updates": 96.0})
-    assert watch.attend(None, progress, ()) == FINAL
+    progress.add_metrics("actor", {"actor/env_steps": 340.0})
+    progress.add_metrics("learner", {"learner/updates": 96.0, "learner/online_steps": 389.0})
+    assert watch.attend(None, progress, ()) == ""
     assert (watch.began, watch.ended, watch.updates) == (8.0, 18.0, (16.0, 96.0))
+    assert watch.env_steps == (250.0, 340.0)
+    now[0] = 20.0
+    assert watch.attend(None, progress, ()) == ""  # the last episode is not in the log yet
+    progress.add_metrics("learner", {"learner/online_steps": 390.0})
+    assert watch.attend(None, progress, ()) == FINAL
+    assert watch.ended == 18.0
     assert [watch.counts(step(0, 0.0, 1e3 * s)) for s in (7.9, 8.1, 18.1)] == [False, True, False]
 
 
-def ended(duration: float) -> tuple[TrainingTime, Ending]:
-    watch = TrainingTime(duration)
+def test_a_learner_that_does_not_log_is_waited_for_in_vain_only_for_a_while():
+    now = [0.0]
+    watch, progress = TrainingTime(10.0, 50, lambda: now[0]), Progress(started_at=0.0)
+    progress.add_status("actor", status("training"))
+    progress.add_metrics("learner", {"learner/updates": 1.0, "learner/online_steps": 1.0})
+    progress.add_metrics("actor", {"actor/env_steps": 100.0})
+    said = []
+    for now[0] in (0.0, 10.0, 9.0 + period_report.GRACE, 10.0 + period_report.GRACE):
+        said.append(watch.attend(None, progress, ()))
+    assert said == ["", "", "", FINAL]
+
+
+def ended(duration: float, env_steps: int = 61) -> tuple[TrainingTime, Ending]:
+    watch = TrainingTime(duration, 50)
+    watch.env_steps = (0.0, float(env_steps))
     watch.began, watch.ended, watch.updates = 0.0, duration, (8.0, 808.0)
     return watch, Ending("stopped", FINAL, Progress(started_at=0.0), duration)
 
@@ -109,7 +130,7 @@ def test_a_late_command_fails_though_the_states_are_in_time():
     sent = np.cumsum([0.0] + [100.0, 108.0] * (count // 2))
     steps = [step(i, 100.0 * i, s) for i, s in enumerate(sent)]
     report = make_report(steps, *ended(10.0), nominal=0.1, limit=0.005)
-    held = {check["name"].split("'")[1]: check["holds"] for check in report["checks"][3:]}
+    held = {check["name"].split("'")[1]: check["holds"] for check in report["checks"][4:]}
     assert held == {"state": True, "sent": False}
     assert not report["passed"]
     assert report["updates_per_s"] == pytest.approx(80.0)
@@ -119,7 +140,14 @@ def test_a_late_command_fails_though_the_states_are_in_time():
 
 def test_without_steps_nothing_holds():
     report = make_report([], *ended(10.0), nominal=0.1, limit=0.005)
-    assert [check["holds"] for check in report["checks"]] == [True, True, True, False, False]
+    assert [check["holds"] for check in report["checks"]] == [True] * 3 + [False] * 3
+
+
+def test_steps_that_are_not_in_the_log_are_missed():
+    steps = [step(i, 100.0 * i, 100.0 * i) for i in range(60)]
+    for done, passed in ((63, True), (64, False)):
+        report = make_report(steps, *ended(10.0, done), nominal=0.1, limit=0.005)
+        assert report["passed"] is passed
 
 
 def test_the_session_is_paced_by_the_clock(tmp_path):

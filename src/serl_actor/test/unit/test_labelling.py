@@ -138,7 +138,7 @@ class Crew:
 
 
 def run_job(crew, **config):
-    labels = LabelConfig(**{"positives": 30, "negatives": 100, **config})
+    labels = LabelConfig(**{"positives": 30, "negatives": 100, "random_every": 3, **config})
     return Job(JobConfig(kind="label", labels=labels), crew, lambda: 0.0).run()
 
 

@@ -20,10 +20,11 @@ from serl_learner.replay_half import ReplayHalf
 from serl_learner.segments import SegmentJoiner, halves
 from serl_learner.types import Record, Source
 
-SHAPE = (1, 2, 3)
+SHAPE = (4, 4, 3)
 IMAGE_SPEC = SPEC | {"image/wrist": (SHAPE, "uint8")}
 SESSIONS = (b"a" * 16, b"b" * 16)
-CAPACITIES = {"few": 400, "more": 1500}  # [bytes]
+FRAME = 48  # [bytes]
+CAPACITIES = {"few": 900, "more": 2500}  # [bytes]
 
 mixed = jax.jit(sample_mixed, static_argnames="batch")
 
@@ -189,7 +190,7 @@ def test_of_one_actor_as_many_are_held_as_frames_and_slots_allow(
 ) -> None:
     parts = [Segment(SESSIONS[0], p.sources, p.finished, p.lost) for p in parts]
     records = stream(parts, [])
-    for half, rows in zip(fill(records, stack, 400), reference(records, stack), strict=True):
+    for half, rows in zip(fill(records, stack, 900), reference(records, stack), strict=True):
         room = len(half.ring.frames["image/wrist"])
         most = min(half.capacity, len(rows))
         while len({number for row in rows[len(rows) - most :] for n in row for number in n}) > room:
@@ -200,21 +201,20 @@ def test_of_one_actor_as_many_are_held_as_frames_and_slots_allow(
 def test_each_frame_is_stored_once_in_a_half() -> None:
     sources = (Source.POLICY, Source.INTERVENTION, Source.INTERVENTION, Source.POLICY)
     records = stream([Segment(SESSIONS[0], sources, True, frozenset())], [])
-    prior, online = fill(records, 1, 1500)
-    frame = int(np.prod(SHAPE))
+    prior, online = fill(records, 1, 2500)
     counted = defaultdict(int)
     for name, half in (("prior", prior), ("online", online)):
         pixels = np.asarray(half.ring.frames["image/wrist"])[:, 0, 0, 0]
         counted[name] = sorted(pixels[pixels > 0].tolist())
     assert counted == {"prior": [2, 3, 4], "online": [1, 2, 3, 4, 5]}
-    assert online.bytes_held - prior.bytes_held == 2 * (37 + 8) + 2 * frame
+    assert online.bytes_held - prior.bytes_held == 2 * (37 + 8) + 2 * FRAME
 
 
 def test_the_bytes_cover_frames_and_transitions() -> None:
     layout = FrameLayout({"image/wrist": (SHAPE, "uint8")}, 1)
-    for limit in (400, 777, 1500):
+    for limit in (900, 1777, 2500):
         ring = ReplayHalf(IMAGE_SPEC, ACTION_DIM, limit, layout).ring
         taken = sum(leaf.nbytes for leaf in jax.tree.leaves((ring.data, ring.frames)))
-        assert limit - 37 - 8 - 2 * 6 < taken <= limit
-    with pytest.raises(ValueError, match=r"60 bytes is below one transition \(45 bytes.* of 6\)"):
-        ReplayHalf(IMAGE_SPEC, ACTION_DIM, 60, layout)
+        assert limit - 37 - 8 - 2 * FRAME < taken <= limit
+    with pytest.raises(ValueError, match=r"290 bytes is below one transition \(45 bytes.* of 48\)"):
+        ReplayHalf(IMAGE_SPEC, ACTION_DIM, 290, layout)

@@ -39,7 +39,8 @@ def spin():
 
 def test_there_is_one_for_every_topic():
     assert set(PROFILES) == {
-        "ACK", "COMMAND", "INTERVENTION", "METRICS", "PARAMS", "STATE", "STATUS", "TRANSITIONS",
+        "ACK", "COMMAND", "INTERVENTION", "METRICS", "PARAMS", "REWARD", "STATE", "STATUS",
+        "TRANSITIONS",
     }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ class ClassifierConfig:
     encoder: the frozen network and its pooling; `crops`, `pad` and `colour_jitter` augment what is
       trained on. Latent codes, film and stacks are the agent's and do not matter here.
     classes: 2: is it solved or not; more: stages of a task, of which the last is solved.
+    members: classifiers trained from different beginnings, whose probabilities are averaged: what
+      one alone is wrong about counts less.
     hidden: width of the layer between the pooled features and the logits.
     dropout: of that layer while training.
     learning_rate: of Adam.
@@ -28,19 +30,21 @@ class ClassifierConfig:
 
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(colour_jitter=0.1))
     classes: int = 2
+    members: int = 3
     hidden: int = 256
     dropout: float = 0.1
     learning_rate: float = 3e-4
     batch_size: int = 128
-    updates: int = 400
+    updates: int = 500
     held_out: float = 0.2
-    false_positive_rate: float = 0.002
+    false_positive_rate: float = 0.005
     frames: int = 2
 
     def __post_init__(self) -> None:
         if not self.encoder.frozen:
             raise ValueError(f"encoder {self.encoder.kind!r} is not a frozen network")
-        limits = {"classes": 2, "hidden": 1, "batch_size": self.classes, "updates": 1, "frames": 1}
+        ones = dict.fromkeys(("members", "hidden", "updates", "frames"), 1)
+        limits = {"classes": 2, "batch_size": self.classes, **ones}
         for name, least in limits.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} {getattr(self, name)} is below {least}")

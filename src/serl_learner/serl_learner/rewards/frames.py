@@ -17,6 +17,9 @@ SUCCESS = "label/success"
 STAGE = "label/stage"
 """Key of a record's extras: int, the stage of the task that its observation shows, from 0."""
 
+NEAR = 8
+"""Frames between a solved one and another that still looks much like it."""
+
 Sizes = Mapping[str, tuple[int, int]]
 """Height and width [pixels] by camera."""
 
@@ -27,10 +30,14 @@ class BadFrames(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class LabelledFrame:
-    """One record with nothing but its images, and the class that they show."""
+    """One record with nothing but its images, and the class that they show.
+
+    `near`: it is not solved, but one of the NEAR frames before or after it is.
+    """
 
     record: Record
     label: int
+    near: bool = False
 
     @property
     def episode(self) -> tuple[bytes, int]:
@@ -54,13 +61,17 @@ def labelled_frames(
       BadFrames: a label or a camera is missing, an image is of another size, a stage is none of
         the classes; names the record, what was found and what was expected.
     """
-    frames = []
+    frames: list[LabelledFrame] = []
     for record in episode.records:
         name = f"{where}: step {record.step} of episode {record.episode}"
         images = {IMAGE + c: _image(record, c, size, name) for c, size in sizes.items()}
         label = _label(record, classes, name)
         frames.append(LabelledFrame(replace(record, observation=images, extras={}), label))
-    return frames
+    solved = np.flatnonzero([frame.label == classes - 1 for frame in frames])
+    return [
+        replace(frame, near=bool(np.any(np.abs(solved - i) <= NEAR)) and i not in solved)
+        for i, frame in enumerate(frames)
+    ]
 
 
 def _image(record: Record, camera: str, size: tuple[int, int], name: str) -> np.ndarray:
@@ -133,10 +144,17 @@ def split(
 def thin(
     frames: Sequence[LabelledFrame], limits: Mapping[int, int], rng: np.random.Generator
 ) -> list[LabelledFrame]:
-    """At most `limits` frames of each class, drawn at random; a class without limit keeps all."""
+    """At most `limits` frames of each class, drawn at random; a class without limit keeps all.
+
+    Up to half of them are near ones, if there are so many: chance would leave most of them out,
+    and they are what is mistaken for solved.
+    """
     kept: list[LabelledFrame] = []
     for label in sorted({frame.label for frame in frames}):
         group = [frame for frame in frames if frame.label == label]
-        order = rng.permutation(len(group))[: limits.get(label, len(group))]
-        kept += [group[i] for i in sorted(order)]
+        limit = limits.get(label, len(group))
+        near = [i for i, frame in enumerate(group) if frame.near]
+        first = rng.permutation(near)[: limit // 2].astype(int)
+        others = rng.permutation(np.setdiff1d(np.arange(len(group)), first))
+        kept += [group[i] for i in sorted([*first, *others[: limit - len(first)]])]
     return kept

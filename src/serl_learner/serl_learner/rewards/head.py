@@ -45,3 +45,13 @@ def probabilities(logits: jax.Array) -> jax.Array:
         solved = nn.sigmoid(logits)
         return jnp.stack([1.0 - solved, solved], axis=-1)
     return nn.softmax(logits, axis=-1)
+
+
+def ensemble_probabilities(head: RewardHead, params: Any, features: Features) -> jax.Array:
+    """Mean over the members, along the first axis of every parameter, of their probabilities of
+    each class: [B, C]."""
+
+    def member(one: Any) -> jax.Array:
+        return probabilities(head.apply({"params": one}, features))  # type: ignore[arg-type]
+
+    return jax.vmap(member)(params).mean(axis=0)

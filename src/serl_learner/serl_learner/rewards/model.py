@@ -15,7 +15,7 @@ import numpy as np
 
 from serl_learner.frame_encoder import features_of, trunk_of
 from serl_learner.rewards.config import ClassifierConfig
-from serl_learner.rewards.head import RewardHead, probabilities
+from serl_learner.rewards.head import RewardHead, ensemble_probabilities
 from serl_learner.types import Observation, ObservationSpec
 from serl_learner.vision.cameras import FEATURES, IMAGE, cameras
 from serl_learner.vision.trunk import Trunk
@@ -34,7 +34,7 @@ class RewardModel:
 
     config: of the classifier.
     sizes: height and width [pixels] of the images that it was trained on, by camera.
-    params: of RewardHead.
+    params: of RewardHead, the members along the first axis.
     weights_hash: of the frozen network's file.
     threshold: of the probability, from which a frame counts as solved.
     frames: so many in a row are a success.
@@ -74,6 +74,7 @@ class RewardModel:
         return {
             "encoder": {name: encoder[name] for name in _SHAPING},
             "classes": self.config.classes,
+            "members": self.config.members,
             "hidden": self.config.hidden,
             "sizes": {camera: list(size) for camera, size in sorted(self.sizes.items())},
             "weights_hash": self.weights_hash,
@@ -133,4 +134,4 @@ def _judge(
     """Probabilities [C] of images [H, W, 3] by camera; features rounded as those trained on."""
     maps = features_of(trunk, trunk_params, {camera: x[None] for camera, x in images.items()})
     features = {FEATURES + camera: x.astype(jnp.float16) for camera, x in maps.items()}
-    return probabilities(head.apply({"params": params}, features))[0]
+    return ensemble_probabilities(head, params, features)[0]

@@ -126,4 +126,4 @@ def _template(config: ClassifierConfig, sizes: dict[str, tuple[int, int]], trunk
     }
     head = RewardHead(config)
     shapes = jax.eval_shape(lambda x: head.init(jax.random.PRNGKey(0), x)["params"], features)
-    return jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+    return jax.tree.map(lambda leaf: np.zeros((config.members, *leaf.shape), leaf.dtype), shapes)

@@ -15,14 +15,15 @@ import optax
 from serl_learner.frame_encoder import FrameEncoder
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.frames import LabelledFrame, check_balance
-from serl_learner.rewards.head import RewardHead, probabilities
+from serl_learner.rewards.head import RewardHead, ensemble_probabilities
 from serl_learner.types import spec_of
 
 _SCORED = 256  # frames at once
 
 
 def fit(frames: Sequence[LabelledFrame], config: ClassifierConfig, key: jax.Array) -> Any:
-    """Parameters of RewardHead trained on `frames`, on batches with every class as often.
+    """Parameters of RewardHead trained on `frames`, on batches with every class as often; those of
+    the members lie along the first axis.
 
     Raises:
       BadFrames: a class has no frame.
@@ -32,9 +33,8 @@ def fit(frames: Sequence[LabelledFrame], config: ClassifierConfig, key: jax.Arra
     check_balance(frames, config.classes, "the frames to train on")
     features = encode(frames, config)
     members = _members(np.array([frame.label for frame in frames]), config.classes)
-    init_key, key = jax.random.split(key)
-    params = _create(init_key, {name: x[:1, 0] for name, x in features.items()}, config)
-    params = jax.device_get(_train(key, params, features, *members, config))
+    keys = jax.random.split(key, config.members)
+    params = jax.device_get(_train_all(keys, features, *members, config))
     if not all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(params)):
         raise ValueError(
             f"the classifier is not finite after {config.updates} updates with learning_rate"
@@ -70,25 +70,25 @@ def _members(labels: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @partial(jax.jit, static_argnames="config")
-def _create(key: jax.Array, features: Any, config: ClassifierConfig) -> Any:
-    return RewardHead(config).init(key, features)["params"]
-
-
-@partial(jax.jit, static_argnames="config")
 def _score(params: Any, features: Any, config: ClassifierConfig) -> jax.Array:
-    return probabilities(RewardHead(config).apply({"params": params}, features))
+    return ensemble_probabilities(RewardHead(config), params, features)
 
 
 @partial(jax.jit, static_argnames="config")
-def _train(
-    key: jax.Array,
-    params: Any,
-    features: Any,
-    table: jax.Array,
-    sizes: jax.Array,
-    config: ClassifierConfig,
+def _train_all(
+    keys: jax.Array, features: Any, table: jax.Array, sizes: jax.Array, config: ClassifierConfig
 ) -> Any:
-    """All updates as one program."""
+    """Every member, all updates, as one program."""
+    return jax.lax.map(lambda key: _train(key, features, table, sizes, config), keys)
+
+
+def _train(
+    key: jax.Array, features: Any, table: jax.Array, sizes: jax.Array, config: ClassifierConfig
+) -> Any:
+    """One member."""
+    init_key, key = jax.random.split(key)
+    one = {name: maps[:1, 0] for name, maps in features.items()}
+    params = RewardHead(config).init(init_key, one)["params"]
     optimizer = optax.adam(config.learning_rate)
     each = config.batch_size // config.classes
     labels = jnp.repeat(jnp.arange(config.classes), each)

@@ -41,7 +41,7 @@ def path(tmp_path, monkeypatch):
     monkeypatch.setattr(frame_encoder, "_load", lambda config: TINY)
     maps = {"features/wrist": np.zeros((1, 2, 2, 3), np.float32)}
     params = RewardHead(CONFIG).init(jax.random.PRNGKey(0), maps)["params"]
-    zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, np.float32), params)
+    zeros = jax.tree.map(lambda leaf: np.zeros((CONFIG.members, *leaf.shape), np.float32), params)
     model = RewardModel(CONFIG, {"wrist": (SIDE, SIDE)}, zeros, TINY.weights_hash, 0.4, 3)
     write_model(tmp_path / "classifier.model", model)
     return tmp_path / "classifier.model"

@@ -15,7 +15,12 @@ from serl_learner.vision.config import EncoderConfig
 
 SIZES = {"side": (SIDE, SIDE), "wrist": (SIDE, SIDE)}
 QUICK = ClassifierConfig(
-    encoder=EncoderConfig(crops=2), hidden=16, batch_size=24, updates=60, learning_rate=1e-2
+    encoder=EncoderConfig(crops=2),
+    members=2,
+    hidden=16,
+    batch_size=24,
+    updates=60,
+    learning_rate=1e-2,
 )
 
 

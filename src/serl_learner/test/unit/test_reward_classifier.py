@@ -76,6 +76,17 @@ def test_a_batch_has_every_class_as_often_however_rare_it_is():
     assert set(table[1, :3]) == {97, 98, 99}
 
 
+def test_the_members_are_averaged_and_began_differently(model):
+    seen = observation(1)
+    alone = []
+    for member in range(QUICK.members):
+        params = jax.tree.map(lambda leaf, m=member: leaf[m : m + 1], model.params)
+        one = replace(model, config=replace(model.config, members=1), params=params)
+        alone.append(Judgement(one).probability(seen))
+    assert len(set(alone)) == QUICK.members > 1
+    assert Judgement(model).probability(seen) == pytest.approx(np.mean(alone), abs=1e-6)
+
+
 def test_stages_of_a_task_are_told_apart():
     config = replace(QUICK, classes=3, updates=150)
     frames = [

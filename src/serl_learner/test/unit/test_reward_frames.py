@@ -96,3 +96,13 @@ def test_thinning_keeps_at_most_so_many_of_each_class():
     frames = toy_frames()
     assert counts(thin(frames, {0: 10, 1: 5}, rng()), 2) == [10, 5]
     assert counts(thin(frames, {1: 500}, rng()), 2) == [36, 12]
+
+
+def test_frames_beside_solved_ones_are_near_and_kept_first():
+    labels = [0] * 30 + [1] * 2 + [0] * 12
+    frames = labelled_frames(labelled_episode(0, labels), "f.mcap", SIZES)
+    assert [i for i, frame in enumerate(frames) if frame.near] == [*range(22, 30), *range(32, 40)]
+    kept = thin(frames, {0: 20}, rng())
+    assert counts(kept, 2) == [20, 2]
+    assert sum(frame.near for frame in kept) >= 10
+    assert sum(frame.near for frame in thin(frames, {0: 40}, rng())) == 16

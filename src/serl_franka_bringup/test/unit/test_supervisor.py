@@ -204,6 +204,20 @@ def test_stop_leaves_nothing_within_five_seconds(tmp_path):
     assert not any(is_alive(pid) for pid in pids)
 
 
+def test_a_background_job_interrupts_its_nodes_too(tmp_path):
+    """A shell has its background jobs ignore SIGINT, and what they start inherits that."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        supervisor = Supervisor([program("sim", SLEEP)], tmp_path, clock=lambda: 0.0)
+        supervisor.start()
+        wait_for(lambda: "up" in (tmp_path / "sim.log").read_text())
+        pid = supervisor.pids()["sim"]
+        supervisor.stop()  # its clock stands still: there is no second, harder signal
+        assert not is_alive(pid)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_a_hurry_skips_the_patience(tmp_path):
     supervisor = Supervisor([program("stubborn", STUBBORN)], tmp_path)
     supervisor.start()

@@ -101,22 +101,23 @@ def test_bytes_of_serls_layout_by_hand() -> None:
 
 
 def test_every_term_has_a_row_and_they_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vision_benchmark, "STORED", 4)
     monkeypatch.setitem(vision_benchmark.TURNS, "tiny", 1)
     times = {
-        "cached draw": 0.001,
-        "cached update": 0.03,
-        "encoding draw": 0.002,
-        "encoding update": 3.032,
-        "pass": 1.0,
+        "cached draw": 1.0,
+        "cached update": 30.0,
+        "encoding draw": 2.0,
+        "encoding update": 3032.0,
+        "pass": 900.0,
     }
     monkeypatch.setattr(vision_benchmark, "_contenders", lambda *_: dict.fromkeys(times))
     monkeypatch.setattr(vision_benchmark, "_fastest", lambda *_: times)
     monkeypatch.setattr(vision_benchmark, "EncoderConfig", lambda kind: FROZEN)
     rows = vision_benchmark._update_rows(tiny_trunk(), "one_core", 2)
-    named = {row["name"].removeprefix("learner/vision_tiny_"): row for row in rows}
-    updates = named.pop("critic_updates_one_core")
-    assert updates["ratio"] == pytest.approx(3.032 / 0.03)
+    named = {row["name"].removeprefix("vision/tiny_"): row for row in rows}
+    updates = named.pop("updates_one_core")
+    assert (updates["value"], updates["unit"]) == (pytest.approx(1000.0 / 30.0), "1/s")
+    assert updates["ratio"] == pytest.approx(3032.0 / 30.0)
+    assert named.pop("one_pass_one_core")["value"] == 900.0
     for side, total in (("value", 30.0), ("reference", 3032.0)):
         assert sum(row[side] for row in named.values()) == pytest.approx(total)
-    assert named["passes_one_core"]["reference"] == pytest.approx(3000.0)
+    assert named["passes_one_core"]["reference"] == pytest.approx(3001.0)

@@ -32,7 +32,7 @@ class LabelConfig:
       attempts: episodes after which it ends in vain.
     """
 
-    positives: int = 250
+    positives: int = 260
     negatives: int = 750
     by: str = "truth"
     stages: int = 1

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rewards", action="store_true", required=True, help="frames labelled solved or not"
     )
-    parser.add_argument("--positives", type=int, help="frames of solved, at least (default 250)")
+    parser.add_argument("--positives", type=int, help="frames of solved, at least (default 260)")
     parser.add_argument("--negatives", type=int, help="other frames, at least (default 750)")
     parser.add_argument("--fresh", action="store_true", help="start anew; the old are kept aside")
 

@@ -13,7 +13,7 @@ def test_every_kind_of_node_is_killed_and_nothing_is_lost(start, tmp_path):
 
     The long evaluation leaves the node that is killed last the time to come back.
     """
-    options = ["--task", "tiny.yaml", "--kills", "1", "--max-steps", "2500", "--episodes", "200"]
+    options = ["--task", "tiny.yaml", "--kills", "1", "--max-steps", "2500", "--episodes", "80"]
     limits = ["--success", "0", "--resume-within", "120"]
     matrix = start("results", "kill-matrix", *options, *limits, "--out", str(tmp_path))
     assert matrix.process.wait(600) == 0, matrix.output.read_text()

@@ -56,6 +56,7 @@ def test_it_is_learned_and_judged_on_episodes_it_has_not_seen():
     assert done.confusion.tolist() == [[6, 0], [0, 2]]
 
 
+@pytest.mark.slow
 def test_noise_is_not_learned():
     frames = toy_frames(12)
     rng = np.random.default_rng(0)
@@ -87,6 +88,7 @@ def test_the_members_are_averaged_and_began_differently(model):
     assert Judgement(model).probability(seen) == pytest.approx(np.mean(alone), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_stages_of_a_task_are_told_apart():
     config = replace(QUICK, classes=3, updates=150)
     frames = [

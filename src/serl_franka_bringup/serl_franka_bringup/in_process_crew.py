@@ -33,7 +33,8 @@ class InProcessCrew:
     """What the job commands, without processes: every record is trained on at once.
 
     `points` gets one every `report_every` online steps, `evaluations` one after the episode
-    that completes `eval_every` of them. With `log` records go there and nothing is learned.
+    that completes `eval_every` of them. With `log` records go there and nothing is learned;
+    `session` is what they carry.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class InProcessCrew:
         report_every: int = 100,
         eval_every: int | None = None,
         log: Callable[[Record], None] | None = None,
+        session: bytes = bytes(16),
     ) -> None:
         self._log = log
         self._setup, self._seed, self._report = setup, setup.seed, report
@@ -56,7 +58,7 @@ class InProcessCrew:
         self._history = FrameHistory(self._stack)
         self._key = jax.random.PRNGKey(setup.seed + 1)
         self._labelling = Labelling(setup.job.labels, OperatorKeys())
-        self._recorder = Recorder(bytes(16), "in process", self._take)
+        self._recorder = Recorder(session, "in process", self._take)
         self._begun = 0
         self._training = Training()
         self._evaluated_at = 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +25,23 @@ from serl_learner.types import Record
 class EpisodeFiles:
     """Writes each episode as one file when its last record has come."""
 
-    def __init__(self, directory: Path, session: bytes) -> None:
+    def __init__(self, directory: Path) -> None:
         self._store = EpisodeStore(None, directory, read_episode, encode_episode)
-        self._session = session
         self._open: list[Record] = []
 
     def __call__(self, record: Record) -> None:
         """The next record."""
-        self._open.append(replace(record, session=self._session))
+        self._open.append(record)
         if record.last:
             records, self._open = self._open, []
-            episode = stretch(record.actor_id, self._session, records)
+            episode = stretch(record.actor_id, record.session, records)
             self._store.write(episode, self._store.encode(episode))
 
 
 def record_frames(setup: Setup, directory: Path) -> dict[str, Any]:
     """Labels frames as the job says, into files of `directory`; its result."""
     session = hashlib.sha256(f"frames {setup.seed}".encode()).digest()[:16]
-    crew = InProcessCrew(setup, log=EpisodeFiles(directory, session))
+    crew = InProcessCrew(setup, log=EpisodeFiles(directory), session=session)
     result = Job(setup.job, crew, time.monotonic).run()
     setup.client.close()
     return result

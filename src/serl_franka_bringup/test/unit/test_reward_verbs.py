@@ -136,12 +136,12 @@ def test_training_without_frames_says_what_records_them(tmp_path, capsys):
 def write_episode(directory: Path, number: int, labels, size=(128, 128), cameras=SIZES) -> None:
     """An episode as an actor sends it."""
     session = bytes([number]) * 16
-    files = in_process_frames.EpisodeFiles(directory, session)
+    files = in_process_frames.EpisodeFiles(directory)
     for step, label in enumerate(labels):
         last = step == len(labels) - 1
         files(
             Record(
-                session=bytes(16),
+                session=session,
                 seq=step,
                 episode=number,
                 step=step,

@@ -18,10 +18,10 @@ import numpy as np
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.policy_source import Snapshot
 from serl_actor.rollout import Choice, Driver, Episode
-from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import ACTION_DIM, InProcessCrew
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.settings import add_settings
+from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_learner.bc import BCConfig, clone
 from serl_learner.types import Observation, Source
@@ -87,14 +87,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--observation", choices=OBSERVATIONS, help="without: the task's")
     parser.add_argument("--episodes", type=int, default=50)
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
-    arguments = graph.Arguments(
-        seed=given.seed, episodes=given.episodes, observation=given.observation
+    setup = load_given(
+        given, seed=given.seed, episodes=given.episodes, observation=given.observation
     )
-    setup = load_setup(given.task, arguments, overrides)
     crew = InProcessCrew(setup)
     measured = run_bc(crew, setup) if given.kind == "bc" else run_driver(given.kind, crew, setup)
     result = {"kind": given.kind, "seed": given.seed, **measured}

@@ -16,12 +16,12 @@ from typing import Any
 
 from serl_actor.evaluation import Evaluation
 from serl_actor.job import Job
-from serl_franka_bringup import graph
 from serl_franka_bringup.arguments import REWARDS
 from serl_franka_bringup.in_process_crew import InProcessCrew, Report
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.rewards import MODEL
-from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.settings import add_settings
+from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_franka_bringup.task import OBSERVATIONS
 
 
@@ -52,18 +52,16 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, help="per evaluation and policy")
     parser.add_argument("--eval-every", type=int, help="environment steps between evaluations")
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--reward", choices=REWARDS, default="sparse")
     parser.add_argument("--reward-model", default=f"runs/pcb/rewards/{MODEL}", metavar="FILE")
     parser.add_argument("--films", default="", metavar="DIR", help="of the last evaluation")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
     names: tuple[str, ...] = ("seed", "demos", "max_steps", "until", "episodes", "observation")
     names += ("reward", "reward_model")
-    arguments = graph.Arguments(**{name: getattr(given, name) for name in names})
     result = train(
-        load_setup(given.task, arguments, overrides, given.films),
+        load_given(given, given.films, **{name: getattr(given, name) for name in names}),
         lambda point: print(_line(point), flush=True),
         report_every=given.report_every,
         eval_every=given.eval_every,

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from serl_actor.job import Job
-from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.settings import add_settings
+from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import stretch
 from serl_learner.ros_log import encode_episode, read_episode
@@ -55,18 +55,18 @@ def main() -> None:
     parser.add_argument("--positives", type=int)
     parser.add_argument("--negatives", type=int)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
-    arguments = graph.Arguments(
+    setup = load_given(
+        given,
         seed=given.seed,
         observation="image",
         job="label",
         positives=given.positives,
         negatives=given.negatives,
     )
-    result = record_frames(load_setup(given.task, arguments, overrides), given.out)
+    result = record_frames(setup, given.out)
     print(result)
     write_json(given.json, result)
 

@@ -26,6 +26,7 @@ from serl_franka_bringup.plan import Plan
 from serl_franka_bringup.plan import make_plan as plan_run
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import run_session
+from serl_franka_bringup.settings import add_settings, assignments
 from serl_franka_bringup.sightings import Sightings
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.write_watch import WriteWatch
@@ -84,8 +85,7 @@ def plan_matrix(given: argparse.Namespace) -> Plan:
         "learner.checkpoint_every_s": CHECKPOINT_PERIOD,
     }
     pairs = [f"{name}:={value}" for name, value in options.items() if value is not None]
-    pairs += [text.replace("=", ":=", 1) for text in given.set]
-    return plan_run(given.task, pairs, given.runs)
+    return plan_run(given.task, [*pairs, *assignments(given)], given.runs)
 
 
 def span_of(plan: Plan) -> Span:
@@ -149,7 +149,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--resume-within", type=float, default=10.0, help="of the respawn [s] (default 10)"
     )
     parser.add_argument("--runs", type=Path, default=Path("runs/kill_matrix"))
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     return parser.parse_args(argv)
 

@@ -26,6 +26,7 @@ from serl_franka_bringup.output import write_json
 from serl_franka_bringup.plan import make_plan
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import Ending, run_session
+from serl_franka_bringup.settings import add_settings, assignments
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.verdict import Check, judge, print_checks
 
@@ -120,7 +121,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=Path, default=Path("runs/memory"))
     parser.add_argument("--picture", type=Path, help="PNG to write")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     return parser.parse_args(argv)
 
@@ -139,9 +140,7 @@ def main() -> int:
         "learner.prior_bytes": int(given.replay_mib * MEBIBYTE),
     }
     pairs = [f"{name}:={value}" for name, value in options.items()]
-    plan = make_plan(
-        given.task, [*pairs, *(text.replace("=", ":=", 1) for text in given.set)], given.runs
-    )
+    plan = make_plan(given.task, [*pairs, *assignments(given)], given.runs)
     watch = MemoryWatch(60.0 * given.minutes, given.period)
     with RunDirectory(plan.directory, fresh=True) as directory:
         directory.save_configuration(graph.configuration(plan.nodes), sys.argv)

@@ -32,6 +32,7 @@ from serl_franka_bringup.plan import Plan, make_plan
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.run_directory import RunDirectory
 from serl_franka_bringup.session import Ending, run_session
+from serl_franka_bringup.settings import add_settings, assignments
 from serl_franka_bringup.supervisor import Death, Supervisor
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.verdict import Check, judge, print_checks
@@ -168,8 +169,7 @@ def plan_session(given: argparse.Namespace) -> Plan:
         "actor.lockstep": False,
     }
     pairs = [f"{name}:={value}" for name, value in options.items()]
-    more = [text.replace("=", ":=", 1) for text in given.set]
-    return make_plan(given.task, [*pairs, *more], given.runs)
+    return make_plan(given.task, [*pairs, *assignments(given)], given.runs)
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -191,7 +191,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=Path, default=Path("runs/period"))
     parser.add_argument("--picture", type=Path, help="PNG to write")
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     return parser.parse_args(argv)
 

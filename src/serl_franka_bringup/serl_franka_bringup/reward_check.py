@@ -16,9 +16,9 @@ from serl_actor.evaluation import wilson_interval
 from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import LocalJudge
 from serl_actor.rollout import Driver, run_episode
-from serl_franka_bringup import graph
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_franka_bringup.settings import add_settings
+from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_learner.rewards.frames import SUCCESS
 from serl_learner.types import Record
 
@@ -94,14 +94,12 @@ def main() -> None:
     parser.add_argument("--driver", choices=DRIVERS, default="random")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--first-seed", type=int, default=50_000)
-    parser.add_argument("--set", nargs="*", default=[], metavar="NODE.PARAMETER=VALUE")
+    add_settings(parser)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    _, overrides = graph.parse_arguments(text.replace("=", ":=", 1) for text in given.set)
-    arguments = graph.Arguments(
-        observation="image", reward="classifier", reward_model=str(given.model)
+    setup = load_given(
+        given, observation="image", reward="classifier", reward_model=str(given.model)
     )
-    setup = load_setup(given.task, arguments, overrides)
     figures = check(setup, given.driver, given.episodes, given.first_seed).figures()
     setup.client.close()
     print(figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
 from serl_franka_bringup import config, graph, rewards
+from serl_franka_bringup.settings import assignments
 from serl_franka_bringup.task import find_task_file, load_task
 from serl_learner.learner import LearnerConfig
 from serl_learner.learner_session import SessionConfig
@@ -149,6 +151,12 @@ def load_setup(
         client=SimulationClient(simulation, ScriptedExpert(expert), film, rig),
         judge=_load_judge(tree.get("reward_classifier")),
     )
+
+
+def load_given(given: argparse.Namespace, film_dir: str = "", **arguments: Any) -> Setup:
+    """The setup of a command line with `--task` and `--set`; `arguments` are graph.Arguments'."""
+    _, overrides = graph.parse_arguments(assignments(given))
+    return load_setup(given.task, graph.Arguments(**arguments), overrides, film_dir)
 
 
 def _load_judge(parameters: Mapping[str, Any] | None) -> LocalJudge | None:

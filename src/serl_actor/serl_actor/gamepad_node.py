@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Joy
 
 from serl_actor.devices.evdev_port import open_gamepad
 from serl_actor.devices.gamepad import AnyGamepad, GamepadMapConfig, JoyGamepad, PortGamepad
 from serl_actor.devices.teleoperation import BindingsConfig, TeleoperationConfig
-from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorTopics
+from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorDeviceNode
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ DEFAULTS = GamepadNodeConfig(
 )
 
 
-class GamepadNode(Node):
+class GamepadNode(OperatorDeviceNode):
     """Publishes what the hands on the sticks want; hears `joy`."""
 
     def __init__(self, **kwargs: object) -> None:
@@ -49,22 +47,15 @@ class GamepadNode(Node):
         Raises:
           ParameterError: a parameter is wrong; names it.
         """
-        super().__init__("gamepad", **kwargs)
-        config = declare_from(self, GamepadNodeConfig, defaults=DEFAULTS)
-        refuse_unknown(self)
-        keep_parameters(self)
-        self._joy = JoyGamepad(config.map, time.monotonic)
-        port = PortGamepad(config.map, time.monotonic, open_gamepad)
-        self._device = AnyGamepad(self._joy, port, time.monotonic)
-        self.create_subscription(
-            Joy, "joy", lambda m: self._joy.hear(m.axes, m.buttons), qos_profile_sensor_data
-        )
-        OperatorTopics(self, self._device, config)
+        super().__init__("gamepad", DEFAULTS, self._make_device, **kwargs)
 
-    def destroy_node(self) -> None:
-        """Also lets go of the device."""
-        self._device.close()
-        super().destroy_node()
+    def _make_device(self, config: GamepadNodeConfig) -> AnyGamepad:
+        joy = JoyGamepad(config.map, time.monotonic)
+        port = PortGamepad(config.map, time.monotonic, open_gamepad)
+        self.create_subscription(
+            Joy, "joy", lambda m: joy.hear(m.axes, m.buttons), qos_profile_sensor_data
+        )
+        return AnyGamepad(joy, port, time.monotonic)
 
 
 def main() -> None:

@@ -6,13 +6,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rclpy.node import Node
-
 from serl_actor.devices.keyboard import HELP, Keyboard, Terminal
 from serl_actor.devices.teleoperation import BindingsConfig, TeleoperationConfig
-from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorTopics
+from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorDeviceNode
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ DEFAULTS = KeyboardNodeConfig(
 )
 
 
-class KeyboardNode(Node):
+class KeyboardNode(OperatorDeviceNode):
     """Publishes what is typed; the terminal shows nothing of it until the node ends."""
 
     def __init__(self, **kwargs: object) -> None:
@@ -52,18 +49,12 @@ class KeyboardNode(Node):
           ParameterError: a parameter is wrong; names it.
           OSError: there is no such terminal.
         """
-        super().__init__("keyboard", **kwargs)
-        config = declare_from(self, KeyboardNodeConfig, defaults=DEFAULTS)
-        refuse_unknown(self)
-        keep_parameters(self)
-        self._device = Keyboard(Terminal(Path(config.terminal)), time.monotonic)
-        self.get_logger().info(f"keys:\n{HELP}")
-        OperatorTopics(self, self._device, config)
+        super().__init__("keyboard", DEFAULTS, self._make_device, **kwargs)
 
-    def destroy_node(self) -> None:
-        """Also gives the terminal back."""
-        self._device.close()
-        super().destroy_node()
+    def _make_device(self, config: KeyboardNodeConfig) -> Keyboard:
+        device = Keyboard(Terminal(Path(config.terminal)), time.monotonic)
+        self.get_logger().info(f"keys:\n{HELP}")
+        return device
 
 
 def main() -> None:

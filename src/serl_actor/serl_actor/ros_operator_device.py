@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -11,6 +13,7 @@ from std_msgs.msg import Header
 
 from serl_actor.devices.device import Device
 from serl_actor.devices.teleoperation import TeleoperationConfig, Teleoperator, Wish
+from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, RobotState
@@ -31,6 +34,9 @@ class OperatorDeviceConfig:
     def __post_init__(self) -> None:
         if not 30.0 <= self.rate <= 1000.0:
             raise ValueError(f"rate is {self.rate} Hz, expected 30 .. 1000")
+
+
+Config = TypeVar("Config", bound=OperatorDeviceConfig)
 
 
 class OperatorTopics:
@@ -73,3 +79,27 @@ class OperatorTopics:
             device=self._node.get_name(),
         )
         self._publisher.publish(message)
+
+
+class OperatorDeviceNode(Node):
+    """A device's node: its parameters, the device, and the device's topics."""
+
+    def __init__(
+        self, name: str, defaults: Config, make_device: Callable[[Config], Device], **kwargs: object
+    ) -> None:
+        """`make_device` gets `defaults` with the parameters given; `kwargs` go to rclpy's Node.
+
+        Raises:
+          ParameterError: a parameter is wrong; names it.
+        """
+        super().__init__(name, **kwargs)
+        config = declare_from(self, type(defaults), defaults=defaults)
+        refuse_unknown(self)
+        keep_parameters(self)
+        self._device = make_device(config)
+        OperatorTopics(self, self._device, config)
+
+    def destroy_node(self) -> None:
+        """Also lets go of the device."""
+        self._device.close()
+        super().destroy_node()

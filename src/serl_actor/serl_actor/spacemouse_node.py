@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 
-from rclpy.node import Node
-
 from serl_actor.devices.device import Device
 from serl_actor.devices.spacemouse import SpaceMouse
 from serl_actor.devices.teleoperation import BindingsConfig, TeleoperationConfig
-from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorTopics
+from serl_actor.ros_operator_device import OperatorDeviceConfig, OperatorDeviceNode
 from serl_controllers.ros_main import run
-from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 
 DEFAULTS = OperatorDeviceConfig(
     teleoperation=TeleoperationConfig(
@@ -29,7 +26,7 @@ DEFAULTS = OperatorDeviceConfig(
 """Devices of two buttons close, open, and, both at once, pause."""
 
 
-class SpacemouseNode(Node):
+class SpacemouseNode(OperatorDeviceNode):
     """Publishes what the hand on the cap wants."""
 
     def __init__(self, device: Device | None = None, **kwargs: object) -> None:
@@ -38,17 +35,9 @@ class SpacemouseNode(Node):
         Raises:
           ParameterError: a parameter is wrong; names it.
         """
-        super().__init__("spacemouse", **kwargs)
-        config = declare_from(self, OperatorDeviceConfig, defaults=DEFAULTS)
-        refuse_unknown(self)
-        keep_parameters(self)
-        self._device = device or SpaceMouse(time.monotonic)
-        OperatorTopics(self, self._device, config)
-
-    def destroy_node(self) -> None:
-        """Also lets go of the device."""
-        self._device.close()
-        super().destroy_node()
+        super().__init__(
+            "spacemouse", DEFAULTS, lambda _: device or SpaceMouse(time.monotonic), **kwargs
+        )
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from serl_actor.action import ActionScale, executable
 from serl_actor.camera_views import CamerasConfig, look
 from serl_actor.frames import StaleImage, check_frames
-from serl_actor.intervention import Intervention
+from serl_actor.intervention import VETO, Intervention
 from serl_actor.observation import FINE, KEYS, ObservationScale, observe
-from serl_actor.reward_judge import VETO, Judge
+from serl_actor.reward_judge import Judge
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
 from serl_actor.workspace import Workspace

@@ -7,12 +7,6 @@ from typing import Protocol
 
 from serl_actor.robot_client import RobotError
 
-PAUSE = "pause"
-"""Button of an operator's device: holds the arm, or lets it go on, whatever held it."""
-
-STOP = "stop"
-"""Button of an operator's device: holds the arm and ends the episode."""
-
 
 class Stopped(RobotError):
     """An operator stopped the arm; it holds until it is released."""

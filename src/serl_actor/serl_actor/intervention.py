@@ -11,6 +11,21 @@ from serl_controllers.geometry import Array, Pose
 TCP_FRAME = "tcp"
 BASE_FRAME = "base"
 
+PAUSE = "pause"
+"""Button of an operator's device: holds the arm, or lets it go on, whatever held it."""
+
+STOP = "stop"
+"""Button of an operator's device: holds the arm and ends the episode."""
+
+SUCCESS = "success"
+"""Button of an operator's device: what is seen from now on is solved, or the next stage of it."""
+
+VETO = "veto"
+"""Button of an operator's device: what was called a success is none."""
+
+BUTTONS = (PAUSE, STOP, SUCCESS, VETO)
+"""All that mean something to the actor."""
+
 
 class UnknownFrame(ValueError):
     """An intervention in a frame that the environment cannot convert; names it and the known."""

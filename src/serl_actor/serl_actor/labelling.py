@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from serl_actor.operator_keys import SUCCESS, OperatorKeys
+from serl_actor.intervention import SUCCESS
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.rollout import Choice, Driver, Observation
 from serl_controllers.arm import ArmState
 from serl_learner.types import Source

@@ -7,9 +7,6 @@ from collections import Counter
 
 from serl_actor.hold_switch import HoldSwitch
 
-SUCCESS = "success"
-"""Key that says that what is seen from now on is solved, or the next stage of it."""
-
 
 class OperatorKeys:
     """Counts what was pressed and not yet taken.

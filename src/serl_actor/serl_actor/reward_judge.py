@@ -11,9 +11,6 @@ from serl_learner.types import Observation
 
 SOURCES = ("sparse", "classifier")
 
-VETO = "veto"
-"""Button of an operator's device: what was called a success is none."""
-
 
 @dataclass(frozen=True)
 class RewardConfig:

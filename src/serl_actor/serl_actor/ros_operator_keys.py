@@ -6,10 +6,9 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from serl_actor.episode_index import UnknownSteps
-from serl_actor.hold_switch import PAUSE, STOP
-from serl_actor.operator_keys import SUCCESS, OperatorKeys
+from serl_actor.intervention import PAUSE, STOP, SUCCESS, VETO
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.recorder import Recorder
-from serl_actor.reward_judge import VETO
 from serl_actor.transition_sender import SenderError
 from serl_controllers.ros_qos import INTERVENTION
 from serl_interfaces.msg import Intervention

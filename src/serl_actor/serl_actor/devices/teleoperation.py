@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from serl_actor.devices.device import DeviceReading
+from serl_actor.intervention import BUTTONS
 from serl_controllers.geometry import Array
 
 MODES = ("touch", "hold", "toggle")
@@ -17,6 +18,8 @@ _NAMES = {"x": 0, "y": 1, "z": 2}
 @dataclass(frozen=True)
 class BindingsConfig:
     """Which buttons do what: any of the named ones, or of those joined by `+` all at once.
+
+    Those named in BUTTONS are told to the actor, by these names.
 
     Attributes:
       engage: takes over, in the modes hold and toggle.
@@ -35,10 +38,6 @@ class BindingsConfig:
     stop: tuple[str, ...] = ()
     success: tuple[str, ...] = ()
     veto: tuple[str, ...] = ()
-
-
-SENT = ("pause", "stop", "success", "veto")
-"""Of the bindings those that the actor is told, by these names."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Wish:
       active: they drive.
       twist: [6] in [-1, 1], in the frame of the configuration; 0 unless they drive.
       gripper: -1 close, +1 open, 0 as it is; 0 unless they drive.
-      buttons: pressed ones of the device, and what of SENT they mean.
+      buttons: pressed ones of the device, and what of BUTTONS they mean.
     """
 
     active: bool
@@ -147,8 +146,8 @@ class Teleoperator:
         gripper = float(opens) - float(closes)
         moves = bool(twist.any()) or gripper != 0.0
         active = self._drives(moves, is_pressed(bindings.engage, pressed), now)
-        meant = [name for name in SENT if is_pressed(getattr(bindings, name), pressed)]
-        buttons = (*sorted(pressed - set(SENT)), *meant)
+        meant = [name for name in BUTTONS if is_pressed(getattr(bindings, name), pressed)]
+        buttons = (*sorted(pressed - set(BUTTONS)), *meant)
         return Wish(active, twist if active else np.zeros(6), gripper if active else 0.0, buttons)
 
     def _is_fresh(self, reading: DeviceReading, now: float) -> bool:

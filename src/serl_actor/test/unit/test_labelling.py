@@ -11,9 +11,10 @@ from conftest import FakeArm, action_to_target, with_steps
 
 from serl_actor.drivers import RandomDriver
 from serl_actor.environment import Environment
+from serl_actor.intervention import SUCCESS
 from serl_actor.job import Job, JobConfig, JobFailed
 from serl_actor.labelling import LabelConfig, LabelledDriver, Labelling
-from serl_actor.operator_keys import SUCCESS, OperatorKeys
+from serl_actor.operator_keys import OperatorKeys
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, Episode, run_episode
 from serl_actor.training import Training

@@ -8,6 +8,8 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+from serl_actor.devices.bits import set_bits
+
 GAMEPAD = 0x130
 """Code of the button that every gamepad has."""
 
@@ -25,13 +27,13 @@ class EvdevPort:
         """OSError if it cannot be opened; PermissionError if this user may not."""
         self._file = os.open(node, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._ioctl = ioctl
-        self._axes = _bits(self._ask(0x20 + _AXES, _AXIS_CODES // 8))
-        keys = _bits(self._ask(0x20 + _KEYS, _KEY_CODES // 8))
+        self._axes = set_bits(self._ask(0x20 + _AXES, _AXIS_CODES // 8))
+        keys = set_bits(self._ask(0x20 + _KEYS, _KEY_CODES // 8))
         self._keys = [code for code in keys if code >= 0x120]  # no keys of a keyboard
 
     def read(self) -> tuple[list[float], list[int]]:
         """As GamepadPort."""
-        pressed = set(_bits(self._ask(0x18, _KEY_CODES // 8)))
+        pressed = set(set_bits(self._ask(0x18, _KEY_CODES // 8)))
         return [self._axis(code) for code in self._axes], [key in pressed for key in self._keys]
 
     def close(self) -> None:
@@ -47,12 +49,6 @@ class EvdevPort:
         answer = bytearray(size)
         self._ioctl(self._file, _READ | size << 16 | number, answer)
         return answer
-
-
-def _bits(data: bytes | bytearray) -> list[int]:
-    """Numbers of the bits that are set."""
-    bits = int.from_bytes(data, "little")
-    return [number for number in range(8 * len(data)) if bits >> number & 1]
 
 
 def find_gamepads(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from serl_actor.devices.bits import set_bits
 from serl_controllers.geometry import Array
 
 FULL_SCALE = 350.0
@@ -106,9 +107,7 @@ class Decoder:
             return False
         number, body = report[0], report[1:]
         if number == BUTTONS:
-            bits = int.from_bytes(body, "little")
-            pressed = (bit for bit in range(8 * len(body)) if bits >> bit & 1)
-            self.buttons = frozenset(self._model.button(bit) for bit in pressed)
+            self.buttons = frozenset(self._model.button(bit) for bit in set_bits(body))
             return False
         if number not in (TRANSLATION, ROTATION) or len(body) < 6:
             return False

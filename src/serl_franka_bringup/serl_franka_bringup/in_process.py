@@ -19,7 +19,6 @@ from serl_actor.job import Job
 from serl_franka_bringup.arguments import REWARDS
 from serl_franka_bringup.in_process_crew import InProcessCrew, Report
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.rewards import MODEL
 from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_franka_bringup.task import OBSERVATIONS
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
     add_settings(parser)
     parser.add_argument("--reward", choices=REWARDS, default="sparse")
-    parser.add_argument("--reward-model", default=f"runs/pcb/rewards/{MODEL}", metavar="FILE")
+    parser.add_argument("--reward-model", default="", metavar="FILE", help="without: the task's")
     parser.add_argument("--films", default="", metavar="DIR", help="of the last evaluation")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()

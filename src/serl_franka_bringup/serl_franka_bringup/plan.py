@@ -11,7 +11,7 @@ from typing import Any
 from serl_franka_bringup import graph
 from serl_franka_bringup.availability import usable
 from serl_franka_bringup.graph import Arguments, Node
-from serl_franka_bringup.rewards import MODEL, check_model, rewards_path
+from serl_franka_bringup.rewards import complete, rewards_path
 from serl_franka_bringup.robots import DRIVERS
 from serl_franka_bringup.run_directory import demonstrations_path, run_path
 from serl_franka_bringup.task import TaskFile, find_task_file, load_task
@@ -63,17 +63,14 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
       root: where runs are kept; the run's directory lies below unless `run_dir` is given.
     """
     arguments, overrides = graph.parse_arguments(pairs)
-    if arguments.job == "label" and arguments.observation is None:  # nothing else can be labelled
-        arguments = dataclasses.replace(arguments, observation="image")
-    file = load_task(find_task_file(task), graph.NODES).observing(arguments.observation)
-    rewards = rewards_path(root, file.name).absolute()
-    model = arguments.reward_model or str(rewards / MODEL)
-    arguments = dataclasses.replace(arguments, reward_model=model)
-    check_model(file, arguments)
+    file = load_task(find_task_file(task), graph.NODES)
+    arguments = complete(file, arguments, root)
+    file = file.observing(arguments.observation)
     neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
     configuration = _learning(graph.make_graph(file, neutral, overrides, cores=1))
-    labels = arguments.job == "label"
-    directory = rewards if labels else run_path(root, file.name, arguments.seed, configuration)
+    directory = run_path(root, file.name, arguments.seed, configuration)
+    if arguments.job == "label":
+        directory = rewards_path(root, file.name)
     arguments = dataclasses.replace(
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),

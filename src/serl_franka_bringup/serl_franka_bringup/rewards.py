@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,27 @@ def classifier_parameters(arguments: Arguments) -> dict[str, Any]:
     return {"model": str(path), **known}
 
 
-def check_model(file: TaskFile, arguments: Arguments) -> None:
-    """Passes if a run that a reward classifier judges, or that records frames for one, can do so.
+def complete(file: TaskFile, arguments: Arguments, root: Path) -> Arguments:
+    """The arguments with what is not given and follows from the others: the task's own model, and
+    that frames are labelled from images.
+
+    Args:
+      file: the task, as its file says.
+      root: where runs are kept.
 
     Raises:
-      ConfigError: nothing is seen, or there is no usable model; says which commands make one.
+      ConfigError: a reward classifier is to judge, or frames to be recorded for one, but nothing
+        is seen, or there is no usable model; says which commands make one.
     """
+    if arguments.job == "label" and arguments.observation is None:  # nothing else can be labelled
+        arguments = dataclasses.replace(arguments, observation="image")
+    model = arguments.reward_model or str(rewards_path(root, file.name).absolute() / MODEL)
+    arguments = dataclasses.replace(arguments, reward_model=model)
+    _check_model(file.observing(arguments.observation), arguments)
+    return arguments
+
+
+def _check_model(file: TaskFile, arguments: Arguments) -> None:
     labels = arguments.job == "label"
     if not (arguments.judged or labels):
         return

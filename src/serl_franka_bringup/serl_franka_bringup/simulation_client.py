@@ -129,7 +129,7 @@ def load_setup(
     The rest is as for graph.make_graph.
     """
     file = load_task(find_task_file(task), graph.NODES)
-    rewards.check_model(file.observing(arguments.observation), arguments)
+    arguments = rewards.complete(file, arguments, Path("runs"))
     nodes = graph.make_graph(file, arguments, overrides, cores=1)
     tree = {node.name: config.unflatten(node.parameters) for node in nodes}
     scene = config.build(SceneConfig, tree["sim"]["scene"], "sim.scene")

@@ -48,6 +48,16 @@ def test_a_missing_model_says_which_commands_make_it(tmp_path):
     assert str(tmp_path / "pcb" / "rewards" / "classifier.model") in str(caught.value)
 
 
+def test_in_one_process_it_is_the_tasks_own_model_as_well(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = tmp_path / "other.yaml"
+    task.write_text(PCB.read_text(encoding="utf-8"), encoding="utf-8")
+    arguments = graph.Arguments(reward="classifier", observation="image")
+    with pytest.raises(ConfigError) as caught:
+        load_setup(str(task), arguments)
+    assert str(tmp_path / "runs" / "other" / "rewards" / "classifier.model") in str(caught.value)
+
+
 def test_without_pictures_there_is_nothing_to_judge(tmp_path, model):
     with pytest.raises(ConfigError, match="the observation is 'state'"):
         make_plan(str(PCB), ("reward:=classifier", "observation:=state"), tmp_path)

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from serl_actor.frames import Frame, FrameLimits, UnusableImage
+from serl_learner.vision.cameras import IMAGE
 
 Crop = tuple[int, int, int, int]
 """Rows from, to; columns from, to [pixels]; the second of each is outside."""
-
-PREFIX = "image/"
-"""Of the observation's keys of pictures."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class CamerasConfig:
     @property
     def keys(self) -> tuple[str, ...]:
         """Of the pictures in the observation, in the order of `names`."""
-        return tuple(f"{PREFIX}{name}" for name in self.names)
+        return tuple(f"{IMAGE}{name}" for name in self.names)
 
 
 def look(frames: Mapping[str, Frame], config: CamerasConfig) -> dict[str, np.ndarray]:
@@ -69,7 +67,7 @@ def look(frames: Mapping[str, Frame], config: CamerasConfig) -> dict[str, np.nda
     """
     crops = config.crop_by_name
     return {
-        f"{PREFIX}{name}": view(name, frames[name].pixels, crops.get(name), config.image_size)
+        f"{IMAGE}{name}": view(name, frames[name].pixels, crops.get(name), config.image_size)
         for name in config.names
     }
 

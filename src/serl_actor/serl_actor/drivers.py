@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax
@@ -15,10 +15,7 @@ from serl_actor.robot_client import RobotClient, StaleState
 from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
-from serl_learner.types import Source
-
-Observation = Mapping[str, np.ndarray]
-
+from serl_learner.types import Observation, Source
 
 KEYS_AT_ONCE = 512
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 
 import numpy as np
 
-from serl_actor.camera_views import PREFIX
-
-Observation = Mapping[str, np.ndarray]
+from serl_learner.types import Observation
+from serl_learner.vision.cameras import IMAGE
 
 
 class FrameHistory:
@@ -28,7 +26,7 @@ class FrameHistory:
         """The observation with pictures [stack, H, W, 3], the newest last, for [H, W, 3]."""
         if self._stack == 1:
             return observation
-        return {k: self._join(k, v) if k.startswith(PREFIX) else v for k, v in observation.items()}
+        return {k: self._join(k, v) if k.startswith(IMAGE) else v for k, v in observation.items()}
 
     def _join(self, key: str, picture: np.ndarray) -> np.ndarray:
         if key not in self._seen:

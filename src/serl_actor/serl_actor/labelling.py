@@ -10,9 +10,11 @@ import numpy as np
 
 from serl_actor.intervention import SUCCESS
 from serl_actor.operator_keys import OperatorKeys
-from serl_actor.rollout import Choice, Driver, Observation
+from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
-from serl_learner.types import Source
+from serl_learner.rewards.frames import STAGE as STAGE_LABEL
+from serl_learner.rewards.frames import SUCCESS as SUCCESS_LABEL
+from serl_learner.types import Observation, Source
 
 BY = ("truth", "operator")
 
@@ -79,9 +81,9 @@ class Labelling:
         self._since += self.solved
         self.positives += now
         self.negatives += not now
-        extras = {"label/success": np.asarray(now)}
+        extras = {SUCCESS_LABEL: np.asarray(now)}
         if self._config.stages > 1:
-            extras["label/stage"] = np.asarray(self._stage, np.int32)
+            extras[STAGE_LABEL] = np.asarray(self._stage, np.int32)
         return extras
 
     @property

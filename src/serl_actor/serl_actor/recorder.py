@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from serl_actor.episode_index import EpisodeIndex, UnknownSteps
-from serl_learner.types import Record, Relabel, Source
+from serl_learner.types import Observation, Record, Relabel, Source
 
-Observation = Mapping[str, np.ndarray]
 Ready = Callable[[Record], None]
 Notes = Callable[[], Observation]
 SENT = "time/sent"

@@ -11,6 +11,9 @@ from serl_learner.types import Observation
 
 SOURCES = ("sparse", "classifier")
 
+PROBABILITY = "reward/probability"
+"""Among the extras of a step: the probability of its observation's Verdict, float32 []."""
+
 
 @dataclass(frozen=True)
 class RewardConfig:

@@ -11,12 +11,12 @@ import numpy as np
 from serl_actor.environment import Environment
 from serl_actor.intervention import Intervention
 from serl_actor.recorder import Recorder
+from serl_actor.reward_judge import PROBABILITY
 from serl_actor.robot_client import RobotError
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Array
-from serl_learner.types import Source
-
-Observation = Mapping[str, np.ndarray]
+from serl_learner.rewards.frames import SUCCESS
+from serl_learner.types import Observation, Source
 
 
 class Cancelled(Exception):
@@ -250,7 +250,7 @@ def _extras(info: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """What a judge said of an observation, and what the pose says, for the log."""
     extras = {}
     if info["probability"] is not None:
-        extras["reward/probability"] = np.asarray(info["probability"], np.float32)
+        extras[PROBABILITY] = np.asarray(info["probability"], np.float32)
     if info["true_success"] is not None:
-        extras["label/success"] = np.asarray(info["true_success"], np.bool_)
+        extras[SUCCESS] = np.asarray(info["true_success"], np.bool_)
     return extras

@@ -19,6 +19,7 @@ from serl_franka_bringup import graph
 from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.simulation_client import Setup, load_setup
 from serl_learner.types import Observation
+from serl_learner.vision.cameras import IMAGE
 
 SCENE = "spectator"
 """The camera that shows the scene from outside; no policy sees it."""
@@ -89,9 +90,9 @@ def _film(setup: Setup, seed: int, act: Act) -> list[Pictures]:
 
 def _pictures(observation: Observation) -> Pictures:
     return {
-        key.removeprefix("image/"): value
+        key.removeprefix(IMAGE): value
         for key, value in observation.items()
-        if key.startswith("image/")
+        if key.startswith(IMAGE)
     }
 
 

@@ -14,7 +14,7 @@ from serl_actor.drivers import OperatorDriver, RandomDriver
 from serl_actor.environment import Environment
 from serl_actor.evaluation import wilson_interval
 from serl_actor.recorder import Recorder
-from serl_actor.reward_judge import LocalJudge
+from serl_actor.reward_judge import PROBABILITY, LocalJudge
 from serl_actor.rollout import Driver, run_episode
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.settings import add_settings
@@ -23,7 +23,6 @@ from serl_learner.rewards.frames import SUCCESS
 from serl_learner.types import Record
 
 DRIVERS = ("random", "expert")
-_PROBABILITY = "reward/probability"
 
 
 @dataclass
@@ -44,7 +43,7 @@ class Tally:
         self.episodes += 1
         for record in records:
             solved = bool(record.extras[SUCCESS])
-            over = float(record.extras[_PROBABILITY]) >= threshold
+            over = float(record.extras[PROBABILITY]) >= threshold
             self.negatives += not solved
             self.false_positives += over and not solved
             self.positives += solved

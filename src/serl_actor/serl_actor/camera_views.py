@@ -59,6 +59,11 @@ class CamerasConfig:
         return tuple(f"{IMAGE}{name}" for name in self.names)
 
 
+def prepare() -> None:
+    """Loads what `view` makes pictures small with, before time counts."""
+    import cv2  # noqa: F401
+
+
 def look(frames: Mapping[str, Frame], config: CamerasConfig) -> dict[str, np.ndarray]:
     """The pictures in the observation, uint8 [S, S, 3] per key.
 

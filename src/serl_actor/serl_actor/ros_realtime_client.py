@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from rclpy.node import Node
 
-from serl_actor.camera_views import CamerasConfig
+from serl_actor.camera_views import CamerasConfig, prepare
 from serl_actor.environment import BROKEN_MODES
 from serl_actor.frames import Frame, StaleImage
 from serl_actor.intervention import Intervention
@@ -55,6 +55,8 @@ class RealtimeClient:
         keeps its pose while this says so; see HoldGate.held.
         """
         cameras = cameras or CamerasConfig()
+        if cameras.names:
+            prepare()
         self._config = config
         self._motion = motion
         self._workspace = workspace

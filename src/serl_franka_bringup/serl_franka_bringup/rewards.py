@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_franka_bringup.config import ConfigError
+from serl_learner.rewards.model_header import ModelError, read_header
 
 if TYPE_CHECKING:
     from serl_franka_bringup.arguments import Arguments
@@ -83,8 +84,6 @@ def _check_model(file: TaskFile, arguments: Arguments) -> None:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    from serl_learner.rewards.model_file import ModelError, read_header  # imports JAX
-
     try:
         return read_header(path)
     except ModelError as error:

@@ -4,6 +4,8 @@ when something is missing, and that the one takes what the other wrote."""
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +102,13 @@ def test_a_damaged_model_is_refused(tmp_path, model):
     model.write_bytes(b"something else")
     with pytest.raises(ConfigError, match="is no reward classifier"):
         make_plan(str(PCB), IMAGE, tmp_path)
+
+
+def test_a_run_is_planned_without_jax(tmp_path, model):
+    code = "import sys; from pathlib import Path; from serl_franka_bringup.plan import make_plan; "
+    code += f"make_plan({str(PCB)!r}, {IMAGE!r}, Path({str(tmp_path)!r})); "
+    code += "sys.exit(any(name in sys.modules for name in ('jax', 'flax')))"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 def test_the_learners_machine_needs_no_model(tmp_path):

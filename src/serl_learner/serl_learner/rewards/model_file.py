@@ -18,15 +18,10 @@ from serl_learner.params_codec import CODEC, EncodedParams, ParamsError, decode
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import RewardHead
 from serl_learner.rewards.model import RewardModel, image_spec
+from serl_learner.rewards.model_header import MAGIC, ModelError, open_model
 from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.trunk import Trunk
-
-_MAGIC = b"serl-reward-1\n"
-
-
-class ModelError(ValueError):
-    """A file that is no usable reward classifier; the message names it and what is wrong."""
 
 
 def write_model(path: Path, model: RewardModel) -> None:
@@ -44,16 +39,7 @@ def write_model(path: Path, model: RewardModel) -> None:
         "codec": CODEC,
         "crc32": zlib.crc32(data),
     }
-    write_file(path, _MAGIC + json.dumps(header).encode() + b"\n" + data)
-
-
-def read_header(path: Path) -> dict[str, Any]:
-    """All that is said of a model beside its weights; loads no network.
-
-    Raises:
-      ModelError: the file cannot be read or is none of a model.
-    """
-    return _read(path)[0]
+    write_file(path, MAGIC + json.dumps(header).encode() + b"\n" + data)
 
 
 def read_model(path: Path) -> RewardModel:
@@ -63,7 +49,8 @@ def read_model(path: Path) -> RewardModel:
       ModelError: the file cannot be read, is damaged, or belongs to another frozen network.
       WeightsError: the frozen network cannot be loaded.
     """
-    header, data = _read(path)
+    with open_model(path) as (header, file):
+        data = file.read()
     try:
         config = _config(header["config"])
         sizes = {camera: (int(h), int(w)) for camera, (h, w) in header["sizes"].items()}
@@ -94,23 +81,6 @@ def read_model(path: Path) -> RewardModel:
             " does not belong to its weights"
         )
     return model
-
-
-def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
-    if not content.startswith(_MAGIC):
-        raise ModelError(f"{path} is no reward classifier: begins {content[:16]!r}")
-    line, _, data = content[len(_MAGIC) :].partition(b"\n")
-    try:
-        header = json.loads(line)
-    except ValueError as error:
-        raise ModelError(f"{path} has a damaged header: {error}") from error
-    if not isinstance(header, dict) or "model_id" not in header:
-        raise ModelError(f"{path} has a damaged header: no model_id")
-    return header, data
 
 
 def _config(plain: dict[str, Any]) -> ClassifierConfig:

@@ -16,7 +16,8 @@ from serl_learner.rewards import training
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.frames import BadFrames, labelled_frames
 from serl_learner.rewards.model import Judgement, RewardModel, UnusableObservation
-from serl_learner.rewards.model_file import ModelError, read_header, read_model, write_model
+from serl_learner.rewards.model_file import read_model, write_model
+from serl_learner.rewards.model_header import ModelError, read_header
 from serl_learner.rewards.study import Study, study
 from serl_learner.vision.config import EncoderConfig
 
@@ -146,6 +147,24 @@ def test_a_file_that_was_changed_is_refused_by_name(tmp_path, model, damage, mes
     with pytest.raises(ModelError, match=message) as caught:
         read_model(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"something else that is long", "is no reward classifier: begins b'something else t'"),
+        (b"serl-reward-1", "is no reward classifier: begins b'serl-reward-1'"),
+        (b'serl-reward-1\n{"model_id"', "has a damaged header: .* line 1 column 12"),
+        (b"serl-reward-1\n\xff\n", "has a damaged header: .*codec can't decode"),
+        (b"serl-reward-1\n{}\nweights", "has a damaged header: no model_id"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_header, read_model])
+def test_a_file_that_begins_otherwise_is_refused(tmp_path, read, content, message):
+    path = tmp_path / "classifier.model"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=message):
+        read(path)
 
 
 def test_a_missing_file_is_an_error_that_names_it(tmp_path):

@@ -45,9 +45,10 @@ class SimulationClient:
     ) -> None:
         """`film`: what `watch` asks for is filmed. Raises SceneError, GLError, OSError then.
 
-        `rig`: the robot's cameras, drawn whenever pictures are asked for.
+        `rig`: the robot's cameras, drawn whenever pictures are asked for; the episodes' looks.
         """
         self._simulation, self._expert, self._rig = simulation, expert, rig
+        simulation.dress(rig)
         self._film: Film | None = None
         if film is not None and film.directory:
             from serl_sim.film import Film  # loads OpenGL and FFmpeg: only if asked for
@@ -55,10 +56,8 @@ class SimulationClient:
             self._film = Film(simulation, film, print)
 
     def reset(self, start: Pose, seed: int) -> ArmState:
-        """Places the tool and draws the scene; the expert, who sees the socket, begins anew."""
+        """Draws the scene and places the tool; the expert, who sees the socket, begins anew."""
         state = self._simulation.reset(seed, start, randomise=True)
-        if self._rig is not None:
-            self._rig.begin(seed)
         self._expert.reset(seed, self._simulation.fixture)
         return state
 

@@ -15,7 +15,8 @@ from serl_sim.simulation import Simulation
 
 
 class RosCameras:
-    """Publishes what the cameras see of a simulation, in the thread that makes it.
+    """Publishes what the cameras see of a simulation, in the thread that makes it, and gives it
+    the looks that they are configured for.
 
     The same stamp has the same images: who missed them and asks again gets them again.
     """
@@ -24,6 +25,7 @@ class RosCameras:
         """Raises GLError, ValueError: as CameraRig."""
         self._simulation = simulation
         self._rig = CameraRig(simulation.model, config)
+        simulation.dress(self._rig)
         self._seen: tuple[int, dict[str, np.ndarray]] | None = None  # stamp and images
         self._cameras = {
             name: _Camera(
@@ -32,10 +34,6 @@ class RosCameras:
             for name in config.names
         }
         node.get_logger().info(f"{self._rig.backend} draws for cameras {', '.join(config.names)}")
-
-    def begin(self, seed: int, randomise: bool) -> None:
-        """Light and colours of an episode."""
-        self._rig.begin(seed, randomise)
 
     def publish(self) -> None:
         """Images of now, if anyone listens."""

@@ -71,7 +71,6 @@ class SimNode(Node):
         self._last_command = -1e9
         self._rivals = ""
         self._alarm = ""
-        self._drawn = (0, False)  # seed of the episode's looks, and whether they are random
         self._cameras = self._open_cameras()
         self._make_interface()
         self._film = self._open_film()
@@ -203,7 +202,7 @@ class SimNode(Node):
     ) -> ResetScene.Response:
         start = pose_from_msg(request.start) if request.has_start else None
         try:
-            self._reset(int(request.seed), start, bool(request.randomise))
+            self._simulation.reset(int(request.seed), start, bool(request.randomise))
             self._episodes += 1
             response.success = True
         except SceneError as error:
@@ -213,18 +212,6 @@ class SimNode(Node):
         response.fixture = pose_to_msg(self._simulation.fixture)
         response.state = self._publish_state(self._simulation.state())
         return response
-
-    def _reset(self, seed: int, start: Pose | None, randomise: bool) -> None:
-        """Raises SceneError: nothing has changed then."""
-        if self._cameras is not None:
-            self._cameras.begin(seed, randomise)
-        try:
-            self._simulation.reset(seed, start, randomise)
-        except SceneError:
-            if self._cameras is not None:
-                self._cameras.begin(*self._drawn)
-            raise
-        self._drawn = (seed, randomise)
 
     def _on_recover(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._simulation.recover()

@@ -46,6 +46,14 @@ class Watcher(Protocol):
         ...
 
 
+class Looks(Protocol):
+    """Light and colours of the scene; changes nothing of the physics."""
+
+    def begin(self, seed: int, randomise: bool) -> None:
+        """An episode begins: draws its light and colours, or restores those of the scene."""
+        ...
+
+
 class Simulation:
     """An impedance-controlled arm that repeats exactly: same calls, same states, bit for bit.
 
@@ -77,12 +85,13 @@ class Simulation:
         self._ticks = 0
         self._command_seq = 0
         self._refused = 0
+        self._looks: Looks | None = None
         self._watcher: Watcher | None = None
         self._until_look = 0
         self._in_hand = Pose.identity()
         self._fixture = config.target
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
-        self._place(config.nominal_start)
+        _rest(self.model, self.data, self._find(config.nominal_start))
         self._arm = SimulatedArm(
             self.model, self.data, TCP_SITE, list(scene.JOINTS), list(scene.ACTUATORS), law
         )
@@ -92,9 +101,10 @@ class Simulation:
         """Starts an episode: arm, setpoint and controller at once, at rest.
 
         Args:
-          seed: of the hidden in-hand offset and of where the socket is.
+          seed: of the hidden in-hand offset, of where the socket is, and of the looks.
           start: T_base_tcp; None is the nominal start.
-          randomise: False leaves the plug straight in the hand and the socket at the target.
+          randomise: False leaves the plug straight in the hand, the socket at the target, and
+            the looks as they are in the scene.
 
         Returns:
           The first state, with command_seq 0.
@@ -109,10 +119,13 @@ class Simulation:
         else:
             self._arrange(Pose.identity(), self.config.target)
         try:
-            self._place(self.config.nominal_start if start is None else start)
+            q = self._find(self.config.nominal_start if start is None else start)
         except SceneError:
             self._arrange(*before)
             raise
+        if self._looks is not None:
+            self._looks.begin(seed, randomise)
+        _rest(self.model, self.data, q)
         self._arm.reset()
         self._command_seq = 0
         self._ticks += self.ticks_per_period
@@ -157,6 +170,10 @@ class Simulation:
                     self._until_look = self._watcher.every
                     self._watcher.look()
         return self.state()
+
+    def dress(self, looks: Looks | None) -> None:
+        """Gives the episodes to come these looks; None: they stay as they are."""
+        self._looks = looks
 
     def watch(self, watcher: Watcher | None) -> None:
         """Has `watcher` look from now on; None: nobody looks."""
@@ -238,8 +255,8 @@ class Simulation:
         set_in_hand_offset(self.model, in_hand)
         set_fixture(self.model, fixture)
 
-    def _place(self, start: Pose) -> None:
-        """Puts the arm at rest with the tool at `start`, once that is known to be free."""
+    def _find(self, start: Pose) -> np.ndarray:
+        """Joint positions [7] [rad] with the tool at `start`, which is free."""
         q = self._kinematics.solve(start)
         trial = self._trial
         _rest(self.model, trial, q)
@@ -250,7 +267,7 @@ class Simulation:
                 f"xyzw) the plug is {-1e3 * deepest:.2f} mm deep in the fixture, allowed are "
                 f"{1e3 * DEEPEST_START:.2f} mm"
             )
-        _rest(self.model, self.data, q)
+        return q
 
     def _draw_offset(self, seed: int) -> Pose:
         """T_tcp_plug: uniform in a disc across the plug, and a turn about a random axis."""

@@ -190,6 +190,38 @@ def test_refused_reset_leaves_the_episode_as_it_was(insertion, simulation):
     assert states[0] == states[1]
 
 
+class Witness:
+    """Looks and watcher that write down what they are asked for."""
+
+    every = 10**6
+
+    def __init__(self):
+        self.said = []
+
+    def begin(self, *asked):
+        self.said.append(asked)
+
+    def look(self):
+        raise AssertionError("not so soon")
+
+
+def test_an_episode_is_dressed_before_anyone_looks_and_a_refused_one_never(simulation):
+    witness = Witness()
+    simulation.dress(witness)
+    simulation.watch(witness)
+    try:
+        simulation.reset(5)
+        simulation.reset(6, randomise=False)
+        with pytest.raises(SceneError):
+            simulation.reset(7, Pose.from_rpy((1.4, 0, 0.1), (np.pi, 0, 0)))
+    finally:
+        simulation.dress(None)
+        simulation.watch(None)
+    assert witness.said == [(5, True), (), (6, False), ()]
+    simulation.reset(8)
+    assert len(witness.said) == 4
+
+
 def test_start_inside_the_fixture_is_refused(insertion, simulation):
     inside = insertion.config.target @ Pose(np.array((0.004, 0, -0.004)), (0, 0, 0, 1))
     with pytest.raises(SceneError, match="mm deep in the fixture"):

@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from serl_franka_bringup import robots
+from serl_franka_bringup import operators, robots
 from serl_franka_bringup.task import OBSERVATIONS
 
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 ROLES = ("all", "robot", "learner", "arm")
 JOBS = ("train", "evaluate", "label")
-DEVICES = ("none", "spacemouse", "gamepad", "keyboard")
+DEVICES = ("none", *operators.DEVICES)
 REWARDS = ("sparse", "classifier")
 PARTS = {"train": "", "evaluate": "evaluation", "label": ""}  # folder of the run directory by job
 _NOT_NEGATIVE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,13 +102,18 @@ def read_trials(directory: Path, row: str) -> list[Trial]:
 
 def table(directory: Path, compared: Mapping[str, str] = STATE) -> str:
     """One table; rows that were not measured are left out."""
-    rows = [HEADER, tuple("---" for _ in HEADER)]
-    rows += [
+    rows = [
         _row(row, name, trials)
         for row, name in compared.items()
         if (trials := read_trials(directory, row))
     ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(HEADER, rows)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table of these cells."""
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _row(row: str, name: str, trials: Sequence[Trial]) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.sac import SACAgent, critic_network
 from serl_learner.frame_ring import look_up
 from serl_learner.networks.ensemble import apply_ensemble
-from serl_learner.networks.heads import Critic
 from serl_learner.replay import Ring
 from serl_learner.types import Record
 
@@ -75,9 +74,6 @@ def _td_error(agent: SACAgent, batch: Any) -> jax.Array:
 def _q(agent: SACAgent, batch: Any) -> jax.Array:
     """Ensemble mean [N]."""
     state = agent.encode(agent.encoder, batch["observation"])
-    q: jax.Array = apply_ensemble(_critic(agent.config), agent.critic, state, batch["action"])
+    critic = critic_network(agent.config)
+    q: jax.Array = apply_ensemble(critic, agent.critic, state, batch["action"])
     return jnp.mean(q, axis=0)
-
-
-def _critic(config: SACConfig) -> Critic:
-    return Critic(config.hidden, config.activation, config.layer_norm)

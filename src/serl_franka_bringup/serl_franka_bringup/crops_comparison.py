@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from serl_franka_bringup import graph
+from serl_franka_bringup.comparison import markdown
 from serl_franka_bringup.critic_judge import HeldOut
 from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.noisy_expert import Recorded, record_both
@@ -159,9 +160,8 @@ def table(results: Sequence[Result]) -> str:
     """As Markdown."""
     columns = ("training_td_error", "td_error", "q_error", "s_per_update")
     heads = ("crops", "TD error, training", "TD error, held out", "Q error, held out")
-    rows = [(*heads, "s per critic update"), ("---",) * 5]
-    rows += [(r["crops"], *(f"{r[name]:.3g}" for name in columns)) for r in results]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    rows = [(r["crops"], *(f"{r[name]:.3g}" for name in columns)) for r in results]
+    return markdown((*heads, "s per critic update"), rows)
 
 
 def main() -> None:

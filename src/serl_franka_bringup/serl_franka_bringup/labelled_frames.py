@@ -46,7 +46,7 @@ def camera_sizes(actor: Mapping[str, object]) -> dict[str, tuple[int, int]]:
     Raises:
       ConfigError: it sees nothing.
     """
-    names, size = actor.get("cameras.names"), actor.get("cameras.image_size", 128)
+    names, size = actor.get("cameras.names"), actor.get("cameras.image_size")
     if not names:
         raise ConfigError("the task has no cameras to learn a reward from; observation:=image?")
     assert isinstance(names, (list, tuple))

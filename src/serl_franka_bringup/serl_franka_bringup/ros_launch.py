@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -64,7 +63,6 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
 
 def node_action(node: Node, parameters: Path, on_exit: OnExit | None = None) -> NodeAction:
     """One process of the graph, that dies with launch; `on_exit` decides what follows its end."""
-    tie = [sys.executable, "-S", tied_exec.__file__, str(os.getpid())]
     return NodeAction(
         package=node.package,
         executable=node.executable,
@@ -75,7 +73,7 @@ def node_action(node: Node, parameters: Path, on_exit: OnExit | None = None) -> 
         parameters=[str(parameters)],
         remappings=list(node.remappings),
         additional_env=dict(node.environment),
-        prefix=shlex.join(tie),
+        prefix=shlex.join(tied_exec.prefix()),
         on_exit=on_exit,
         output="both",
     )

@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,10 +66,9 @@ class _Child:
 
     def start(self, now: float, work: int, environment: Mapping[str, str]) -> None:
         """Starts the process, its output appended to the log."""
-        command = [sys.executable, "-S", tied_exec.__file__, str(os.getpid())]
         with self.log.open() as log:
             self.process = subprocess.Popen(
-                [*command, *self.program.command],
+                [*tied_exec.prefix(), *self.program.command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -15,6 +15,11 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
+def prefix() -> list[str]:
+    """What goes before PROGRAM on the command line of what is to die with this process."""
+    return [sys.executable, "-S", __file__, str(os.getpid())]
+
+
 def main() -> None:
     """Ties, then execs; exits with 127 when the program cannot be run."""
     parent = int(sys.argv[1])

@@ -110,7 +110,7 @@ class SACAgent(flax.struct.PyTreeNode):
         target = losses.td_target(
             batch["reward"],
             config.discount * (1.0 - batch["terminated"].astype(jnp.float32)),
-            apply_ensemble(_critic(config), targets, target_state, next_action),
+            apply_ensemble(critic_network(config), targets, target_state, next_action),
             next_log_prob,
             self.temperature_value() if config.entropy_backup else jnp.float32(0.0),
             config.target_range,
@@ -119,7 +119,7 @@ class SACAgent(flax.struct.PyTreeNode):
         def loss(trained: Any) -> tuple[jax.Array, jax.Array]:
             encoder, critic = _apart(trained)
             state = self.encode(encoder, observation)
-            q = apply_ensemble(_critic(config), critic, state, batch["action"])
+            q = apply_ensemble(critic_network(config), critic, state, batch["action"])
             return losses.critic_loss(q, target), q
 
         trained = _together(self.encoder, self.critic)
@@ -150,7 +150,7 @@ class SACAgent(flax.struct.PyTreeNode):
 
         def loss(params: Any) -> tuple[jax.Array, jax.Array]:
             action, log_prob = self._sample(params, state, sample_key)
-            q = apply_ensemble(_critic(config), self.critic, state, action)
+            q = apply_ensemble(critic_network(config), self.critic, state, action)
             return losses.actor_loss(q, log_prob, self.temperature_value()), log_prob
 
         (value, log_prob), gradient = jax.value_and_grad(loss, has_aux=True)(self.actor)
@@ -197,7 +197,7 @@ def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SA
     encoder = variables.get("params", {})
     action = jnp.zeros((1, action_dim), jnp.float32)
     actor = policy_network(action_dim, config).init(actor_key, state)["params"]
-    critic = init_ensemble(_critic(config), critic_key, config.critics, state, action)
+    critic = init_ensemble(critic_network(config), critic_key, config.critics, state, action)
     temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
     return SACAgent(
         key=key,
@@ -234,7 +234,8 @@ def _apart(trained: Any) -> tuple[Any, Any]:
     return (trained["encoder"], trained["critic"]) if isinstance(trained, dict) else ({}, trained)
 
 
-def _critic(config: SACConfig) -> Critic:
+def critic_network(config: SACConfig) -> Critic:
+    """One critic of the ensemble."""
     return Critic(config.hidden, config.activation, config.layer_norm)
 
 

@@ -34,7 +34,19 @@ def trunk_of(spec: ObservationSpec, config: EncoderConfig) -> Trunk | None:
 
     Raises WeightsError.
     """
-    return _load(config) if cameras(spec) else None
+    return _load(_network_alone(config)) if cameras(spec) else None
+
+
+def frozen_trunk(config: EncoderConfig) -> Trunk:
+    """The frozen network of a configuration that has one, loaded once. Raises WeightsError."""
+    trunk = _load(_network_alone(config))
+    assert trunk is not None, f"encoder {config.kind} has no frozen network"
+    return trunk
+
+
+def _network_alone(config: EncoderConfig) -> EncoderConfig:
+    """What decides on the network: the same one serves whatever becomes of its features."""
+    return EncoderConfig(config.kind, config.weights, config.weights_sha256)
 
 
 def input_spec(spec: ObservationSpec, config: EncoderConfig) -> ObservationSpec:
@@ -55,7 +67,7 @@ class FrameEncoder:
         self.cameras = cameras(spec)
         self.layout = stored_layout(input_spec(spec, config), config)
         self._recent: OrderedDict[FrameKey, Frame] = OrderedDict()
-        self._encode: Any = jax.jit(partial(_encode, self.trunk, config)) if self.trunk else None
+        self._params = jax.device_put(self.trunk.params) if self.trunk else None  # once
 
     def keyed(self, record: Record) -> KeyedFrame:
         """Its frame, encoded the first time that it is asked for."""
@@ -98,7 +110,7 @@ class FrameEncoder:
             camera: cached_crops(record.session, number, camera, self.config)
             for camera in self.cameras
         }
-        return self._encode(self.trunk.params, images, crops)
+        return _encode(self.trunk, self.config, self._params, images, crops)
 
 
 def _key(record: Record) -> FrameKey:
@@ -116,6 +128,7 @@ def stored_layout(inputs: ObservationSpec, config: EncoderConfig) -> FrameLayout
     return FrameLayout(spec, config.stack)
 
 
+@partial(jax.jit, static_argnames=("trunk", "config"))
 def _encode(
     trunk: Trunk,
     config: EncoderConfig,

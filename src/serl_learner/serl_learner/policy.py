@@ -47,7 +47,7 @@ class Policy:
         shapes = agent.policy_params()
         self.template = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
         self.layout_hash = layout_hash(self.template, spec, config)
-        self._trunk_params = trunk.params if trunk else None
+        self._trunk_params = jax.device_put(trunk.params) if trunk else None  # once
         head = partial(_head, policy_network(action_dim, config), config, trunk)
 
         def mode(trunk_params: Any, params: Any, observation: Observation) -> jax.Array:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from serl_learner.frame_encoder import features_of, trunk_of
+from serl_learner.frame_encoder import features_of, frozen_trunk
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import RewardHead, ensemble_probabilities
 from serl_learner.types import Observation, ObservationSpec
@@ -87,9 +87,9 @@ class Judgement:
     def __init__(self, model: RewardModel) -> None:
         """Raises WeightsError: the frozen network cannot be loaded, or is not the model's."""
         self.model = model
-        trunk = trunk_of(model.spec, model.config.encoder)
-        assert trunk is not None, "ClassifierConfig takes frozen networks only"
-        self._trunk_params = trunk.params
+        trunk = frozen_trunk(model.config.encoder)
+        # Once, instead of at every frame.
+        self._trunk_params, self._params = jax.device_put((trunk.params, model.params))
         self._judge = jax.jit(partial(_judge, RewardHead(model.config), trunk))
         self.classes({name: np.zeros(*spec) for name, spec in model.spec.items()})
 
@@ -101,7 +101,7 @@ class Judgement:
         """
         check_observation(observation, self.model.spec)
         images = {camera: observation[IMAGE + camera] for camera in self.model.sizes}
-        return np.asarray(self._judge(self._trunk_params, self.model.params, images))
+        return np.asarray(self._judge(self._trunk_params, self._params, images))
 
     def probability(self, observation: Observation) -> float:
         """That the observation shows the task solved; raises as `classes`."""

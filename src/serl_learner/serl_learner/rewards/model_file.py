@@ -13,11 +13,11 @@ import jax
 import numpy as np
 
 from serl_learner.atomic_file import write_file
-from serl_learner.frame_encoder import trunk_of
+from serl_learner.frame_encoder import frozen_trunk
 from serl_learner.params_codec import CODEC, EncodedParams, ParamsError, decode
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import RewardHead
-from serl_learner.rewards.model import RewardModel, image_spec
+from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.model_header import MAGIC, ModelError, open_model
 from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
@@ -54,8 +54,7 @@ def read_model(path: Path) -> RewardModel:
     try:
         config = _config(header["config"])
         sizes = {camera: (int(h), int(w)) for camera, (h, w) in header["sizes"].items()}
-        trunk = trunk_of(image_spec(sizes), config.encoder)
-        assert trunk is not None, "ClassifierConfig takes frozen networks only"
+        trunk = frozen_trunk(config.encoder)
         if trunk.weights_hash != header["weights_hash"]:
             raise ModelError(
                 f"{path} was trained on weights {header['weights_hash']} of {config.encoder.kind},"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
-from serl_learner.frame_encoder import trunk_of
+from serl_learner.frame_encoder import frozen_trunk
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.frames import LabelledFrame, Sizes, counts, split, thin
-from serl_learner.rewards.model import RewardModel, image_spec
+from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.scores import Counts, area, choose_threshold, count, roc, sweep
 from serl_learner.rewards.training import fit, score
 
@@ -35,7 +35,11 @@ class Study:
     solved: np.ndarray
     confusion: np.ndarray
     met: bool
-    rows: list[Counts] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Counts]:
+        """Counts at every threshold of the sweep."""
+        return sweep(self.probability, self.solved)
 
     @property
     def chosen(self) -> Counts:
@@ -89,12 +93,9 @@ def study(
         "false_positive_rate_met": met,
         "seed": seed,
     }
-    trunk = trunk_of(image_spec(sizes), config.encoder)
-    assert trunk is not None, "ClassifierConfig takes frozen networks only"
-    model = RewardModel(
-        config, dict(sizes), params, trunk.weights_hash, threshold, config.frames, report
-    )
-    return Study(model, probability, solved, confusion, met, sweep(probability, solved))
+    weights_hash = frozen_trunk(config.encoder).weights_hash
+    model = RewardModel(config, dict(sizes), params, weights_hash, threshold, config.frames, report)
+    return Study(model, probability, solved, confusion, met)
 
 
 def _figures(counts: Counts) -> dict[str, Any]:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,18 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
-from serl_learner.benchmark import in_process, use_one_core
+from serl_learner.benchmark import Turn, fastest, in_process, seconds_of, use_one_core
 from serl_learner.encoding_agent import EncodingAgent
-from serl_learner.frame_encoder import FrameEncoder, features_of, stored_layout
+from serl_learner.frame_encoder import FrameEncoder, features_of, frozen_trunk, stored_layout
 from serl_learner.frame_ring import FrameLayout
 from serl_learner.policy import Policy
 from serl_learner.replay import Ring, create_ring, transition_bytes
 from serl_learner.types import ObservationSpec, Record
 from serl_learner.updates import critic_step, draw
-from serl_learner.vision import resnet10
 from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.encoder import encoder_input_spec
-from serl_learner.vision.trunk import Trunk, load_trunk
+from serl_learner.vision.trunk import Trunk, random_resnet10
 
 BATCH_SIZE = 128
 ACTION_DIM = 6
@@ -52,9 +49,6 @@ SPEC: ObservationSpec = {
     "state/target_offset": ((6,), "float32"),
 }
 Rows = list[dict[str, Any]]
-Turn = Callable[[], Any]
-Clock = Callable[[], float]
-"""Seconds."""
 
 
 def run() -> Rows:
@@ -66,17 +60,9 @@ def measure(cores: str, batch: int = BATCH_SIZE) -> Rows:
     """The rows of this process; "one_core" binds it to one."""
     if cores == "one_core":
         use_one_core()
-    trunk = load_trunk(EncoderConfig())
-    assert trunk is not None
-    random = Trunk(
-        "resnet10",
-        "random",
-        resnet10.random_params(0),
-        resnet10.features,
-        resnet10.STRIDE,
-        resnet10.CHANNELS,
-    )
-    rows = [row for each in (trunk, random) for row in _update_rows(each, cores, batch)]
+    trunk = frozen_trunk(EncoderConfig())
+    contenders = (trunk, random_resnet10(0))
+    rows = [row for each in contenders for row in _update_rows(each, cores, batch)]
     return [*rows, *_byte_rows(trunk), *_step_rows()] if cores == "one_core" else rows
 
 
@@ -87,7 +73,9 @@ def _update_rows(trunk: Trunk, cores: str, batch: int) -> Rows:
     """Critic updates/s, and the time of each term, cached and with the network inside."""
     config = SACConfig(encoder=EncoderConfig(kind=trunk.name))
     clock = time.process_time if cores == "one_core" else time.perf_counter
-    ms = _fastest(_contenders(trunk, config, batch), TURNS[trunk.name], clock)
+    contenders, turns = _contenders(trunk, config, batch), TURNS[trunk.name]
+    seconds = fastest(contenders, turns, clock, LEAST_SECONDS)
+    ms = {name: 1e3 * each for name, each in seconds.items()}
     total, cached = ms["encoding update"], ms["cached update"]
     rest = cached - ms["cached draw"]  # encoder's trained part, critics: the same in both
     terms = {
@@ -138,27 +126,6 @@ def _updates(agent: SACAgent, rings: list[Ring], batch: int) -> Turn:
         jax.block_until_ready((agent, metrics))
 
     return turn
-
-
-def _fastest(contenders: dict[str, Turn], turns: int, clock: Clock) -> dict[str, float]:
-    """Milliseconds of the fastest turn of each; short ones have more turns."""
-    best = dict.fromkeys(contenders, np.inf)
-    for turn in contenders.values():
-        turn()  # compiles
-    for _ in range(turns):
-        for name, turn in contenders.items():
-            began = time.perf_counter()
-            while True:
-                best[name] = min(best[name], 1e3 * _seconds(turn, clock))
-                if time.perf_counter() - began > LEAST_SECONDS:
-                    break
-    return best
-
-
-def _seconds(turn: Turn, clock: Clock) -> float:
-    began = clock()
-    turn()
-    return clock() - began
 
 
 def _ring(layout: FrameLayout, seed: int) -> Ring:
@@ -232,7 +199,7 @@ def _step_rows() -> Rows:
         policy.sample(policy.template, observation, key)
 
     def ingest() -> None:
-        encoder.frames([replace(record)])
+        encoder.frames([record])
 
     seconds = [_median(turn) for turn in (ingest, act)]
     taken, acted = (1e3 * each for each in seconds)
@@ -250,7 +217,7 @@ def _step_rows() -> Rows:
 
 def _median(turn: Turn, turns: int = 30) -> float:
     turn()
-    return float(np.median([_seconds(turn, time.process_time) for _ in range(turns)]))
+    return float(np.median([seconds_of(turn, time.process_time) for _ in range(turns)]))
 
 
 def _row(

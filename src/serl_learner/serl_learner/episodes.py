@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +80,14 @@ def is_demonstration(episode: Episode) -> bool:
         and records[-1].success
         and all(r.source == Source.DEMO for r in records)
     )
+
+
+def learned_entries(episode: Episode) -> Iterator[Entry]:
+    """What may be learned from: all but what a demonstration that failed holds."""
+    demonstration = is_demonstration(episode)
+    for entry in episode.entries:
+        if demonstration or not isinstance(entry, Record) or entry.source != Source.DEMO:
+            yield entry
 
 
 def check_episode(

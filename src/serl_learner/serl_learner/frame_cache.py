@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from serl_learner.disk_space import DiskSpace
-from serl_learner.episodes import Episode, is_demonstration
+from serl_learner.episodes import Episode, learned_entries
 from serl_learner.feature_files import FeatureFiles, Frames, features_key
 from serl_learner.frame_encoder import FrameEncoder
-from serl_learner.types import Record, Source
+from serl_learner.segments import halves
+from serl_learner.types import Record
 
 
 class FrameCache:
@@ -45,6 +46,5 @@ class FrameCache:
 
 def trained_on(episode: Episode) -> list[Record]:
     """Records of which transitions may come."""
-    demonstration = is_demonstration(episode)
-    left_out = (Source.EVAL,) if demonstration else (Source.EVAL, Source.DEMO)
-    return [record for record in episode.records if record.source not in left_out]
+    learned = (entry for entry in learned_entries(episode) if isinstance(entry, Record))
+    return [record for record in learned if any(halves(record.source))]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from serl_learner.atomic_file import write_file
 from serl_learner.disk_space import FULL
-from serl_learner.episodes import Episode, EpisodeError, is_demonstration
+from serl_learner.episodes import Episode, EpisodeError, is_demonstration, learned_entries
 from serl_learner.segments import count_transitions
-from serl_learner.types import Source
+from serl_learner.types import Record
 
 RETIRED = "retired.json"
 
@@ -97,13 +97,12 @@ class LogRetention:
         """A file of the directory, in their order."""
         if self._limit is None:
             return
-        demonstration = is_demonstration(episode)
-        trained = [r for r in episode.records if demonstration or r.source != Source.DEMO]
-        prior, online = count_transitions(trained)
+        learned = (entry for entry in learned_entries(episode) if isinstance(entry, Record))
+        prior, online = count_transitions(learned)
         end = Episode(episode.actor_id, episode.session, (), next_seq=episode.next_seq)
         following = 0 if episode.number is None else episode.number + episode.complete
-        size = path.stat().st_size
-        self._files.append(_File(path, size, prior, online, int(demonstration), end, following))
+        size, demonstration = path.stat().st_size, int(is_demonstration(episode))
+        self._files.append(_File(path, size, prior, online, demonstration, end, following))
 
     def limit(self, prior_capacity: int, online_capacity: int) -> list[str]:
         """As `enforce`; what there is to tell of it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from serl_learner.agents.sac import SACAgent
 from serl_learner.disk_space import DiskSpace
-from serl_learner.episodes import Episode, is_demonstration
+from serl_learner.episodes import Episode, learned_entries
 from serl_learner.feature_files import Frames
 from serl_learner.frame_cache import FrameCache
 from serl_learner.frame_ring import Frame
@@ -163,12 +163,9 @@ class Trainer:
             self.published.notice(version)
 
     def _jobs(self, episode: Episode, frames: Frames | None = None) -> Iterator[_Job]:
-        """A demonstration that failed is not for training."""
         assert self.learner is not None
-        demonstration = is_demonstration(episode)
-        for entry in episode.entries:
-            if demonstration or not isinstance(entry, Record) or entry.source != Source.DEMO:
-                yield self._job(self.learner, entry, (frames or {}).get(entry.seq))
+        for entry in learned_entries(episode):
+            yield self._job(self.learner, entry, (frames or {}).get(entry.seq))
         if not episode.complete:
             yield _Job(partial(self.learner.break_off, episode.session))
 

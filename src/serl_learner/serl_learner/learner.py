@@ -140,16 +140,16 @@ class Learner:
 
     def _store(self, joined: Joined) -> None:
         transition = _as_arrays(joined.transition, self.frames is not None)
+        to_prior, to_online = halves(joined.first.source)
         stacks: list[list[KeyedFrame]] = [[], []]
-        for half, chosen in zip(
-            (self._prior, self._online), halves(joined.first.source), strict=True
-        ):
-            if chosen and self.frames is not None:
-                keyed = self.frames.keyed
-                stacks = [[keyed(r) for r in rs] for rs in (joined.stack, joined.next_stack)]
-            if chosen:
-                half.insert(joined.first, transition, *stacks)
-                self.online_steps += half is self._online
+        if self.frames is not None and (to_prior or to_online):
+            keyed = self.frames.keyed
+            stacks = [[keyed(r) for r in rs] for rs in (joined.stack, joined.next_stack)]
+        if to_prior:
+            self._prior.insert(joined.first, transition, *stacks)
+        if to_online:
+            self._online.insert(joined.first, transition, *stacks)
+            self.online_steps += 1
 
     def relabel(self, change: Relabel) -> None:
         """Gives records that were added before another label, as far as they are still held.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +21,9 @@ from serl_franka_bringup.kill_report import Limits, Outcome, make_report, print_
 from serl_franka_bringup.killer import Killer
 from serl_franka_bringup.log_audit import Journal, audit, read_journal
 from serl_franka_bringup.output import write_json
+from serl_franka_bringup.own_session import own_directory, plan_own, run_fresh
 from serl_franka_bringup.plan import Plan
-from serl_franka_bringup.plan import make_plan as plan_run
-from serl_franka_bringup.run_directory import RunDirectory
-from serl_franka_bringup.session import run_session
-from serl_franka_bringup.settings import add_settings, assignments
+from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.sightings import Sightings
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.write_watch import WriteWatch
@@ -73,19 +70,14 @@ class Places:
 
 def plan_matrix(given: argparse.Namespace) -> Plan:
     """The ordinary run of the task, with a journal and demonstrations of its own."""
-    places = Places((given.runs / f"{Path(given.task).stem}-seed{given.seed}").absolute())
+    places = Places(own_directory(given))
     options = {
-        "seed": given.seed,
-        "observation": given.observation,
         "max_steps": given.max_steps,
         "episodes": given.episodes,
-        "run_dir": places.run,
-        "demonstrations_dir": places.demonstrations,
         "actor.journal": places.journal,
         "learner.checkpoint_every_s": CHECKPOINT_PERIOD,
     }
-    pairs = [f"{name}:={value}" for name, value in options.items() if value is not None]
-    return plan_run(given.task, [*pairs, *assignments(given)], given.runs)
+    return plan_own(given, places.run, options)
 
 
 def span_of(plan: Plan) -> Span:
@@ -111,18 +103,14 @@ def run_matrix(plan: Plan, kinds: Sequence[str], kills: int, seed: int) -> Outco
     moments = make_plan(kinds, kills, span_of(plan), seed)
     watch = WriteWatch(plan.directory / "checkpoints")
     killer = Killer(moments, sightings, watch, PATIENCE)
-    with RunDirectory(plan.directory, fresh=True) as directory:
-        directory.save_configuration(graph.configuration(plan.nodes), sys.argv)
-        began = time.monotonic()
-        ending = run_session(plan.nodes, directory, companions=(Witness(sightings), killer))
-        result = read_result(directory.path, ending)
+    ending = run_fresh(plan, (Witness(sightings), killer))
     unreadable: list[str] = []
     journal = read_journal(places.journal) if places.journal.exists() else Journal()
     return Outcome(
         planned=moments,
         survivals=tuple(killer.survivals),
-        began=began,
-        result=result,
+        began=ending.progress.started_at,
+        result=read_result(plan.directory, ending),
         counters={
             name: sightings.counter(name)
             for name in ("online_steps", "demonstrations", "rejected_records")

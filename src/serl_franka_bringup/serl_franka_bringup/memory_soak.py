@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from serl_franka_bringup import graph
 from serl_franka_bringup.memory_watch import (
     MEBIBYTE,
     MemoryWatch,
@@ -23,15 +22,11 @@ from serl_franka_bringup.memory_watch import (
     names_of,
 )
 from serl_franka_bringup.output import write_json
-from serl_franka_bringup.plan import make_plan
-from serl_franka_bringup.run_directory import RunDirectory
-from serl_franka_bringup.session import Ending, run_session
-from serl_franka_bringup.settings import add_settings, assignments
+from serl_franka_bringup.own_session import ENDLESS, own_directory, plan_own, run_fresh
+from serl_franka_bringup.session import Ending
+from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.verdict import Check, judge, print_checks
-
-ENDLESS = 10**9
-"""Environment steps: more than any soak makes."""
 
 
 def make_report(watch: MemoryWatch, ending: Ending, limit: float) -> dict[str, Any]:
@@ -129,22 +124,11 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Soaks, tells and draws; 0 if every check holds."""
     given = parse()
-    run = (given.runs / f"{Path(given.task).stem}-seed{given.seed}").absolute()
-    options = {
-        "seed": given.seed,
-        "observation": given.observation,
-        "max_steps": ENDLESS,
-        "run_dir": run,
-        "demonstrations_dir": run / "demonstrations",
-        "learner.replay_bytes": int(given.replay_mib * MEBIBYTE),
-        "learner.prior_bytes": int(given.replay_mib * MEBIBYTE),
-    }
-    pairs = [f"{name}:={value}" for name, value in options.items()]
-    plan = make_plan(given.task, [*pairs, *assignments(given)], given.runs)
+    limit = int(given.replay_mib * MEBIBYTE)
+    limits = {"learner.replay_bytes": limit, "learner.prior_bytes": limit}
+    plan = plan_own(given, own_directory(given), {"max_steps": ENDLESS, **limits})
     watch = MemoryWatch(60.0 * given.minutes, given.period)
-    with RunDirectory(plan.directory, fresh=True) as directory:
-        directory.save_configuration(graph.configuration(plan.nodes), sys.argv)
-        ending = run_session(plan.nodes, directory, companions=(watch,))
+    ending = run_fresh(plan, (watch,))
     report = make_report(watch, ending, given.growth)
     print_checks(report)
     if given.picture is not None:

@@ -13,12 +13,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from serl_franka_bringup import graph
 from serl_franka_bringup.output import write_json
+from serl_franka_bringup.own_session import ENDLESS, own_directory, plan_own, run_fresh
 from serl_franka_bringup.periods import (
     STAMPS,
     Step,
@@ -28,17 +31,13 @@ from serl_franka_bringup.periods import (
     resolution,
     steps_of,
 )
-from serl_franka_bringup.plan import Plan, make_plan
+from serl_franka_bringup.plan import Plan
 from serl_franka_bringup.progress import Progress
-from serl_franka_bringup.run_directory import RunDirectory
-from serl_franka_bringup.session import Ending, run_session
-from serl_franka_bringup.settings import add_settings, assignments
+from serl_franka_bringup.session import Ending
+from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.supervisor import Death, Supervisor
 from serl_franka_bringup.task import OBSERVATIONS
 from serl_franka_bringup.verdict import Check, judge, print_checks
-
-ENDLESS = 10**9
-"""Environment steps: more than are made in any time."""
 
 LIMIT = 0.005
 """Of the overrun that 99 of 100 periods keep to [s]."""
@@ -106,19 +105,28 @@ class TrainingTime:
         return self.began <= 1e-9 * step.sent <= self.ended
 
 
-def make_report(
-    steps: Sequence[Step], watch: TrainingTime, ending: Ending, nominal: float, limit: float
-) -> dict[str, Any]:
-    """What is found of the steps in the time that counts, and what must hold of it."""
+def measure(steps: Iterable[Step], watch: TrainingTime) -> tuple[list[Step], dict[str, np.ndarray]]:
+    """The steps in the time that counts, and their periods [N] [s] by each of STAMPS."""
     counted = [step for step in steps if watch.counts(step)]
-    found = {}
+    return counted, {stamp: periods(counted, stamp) for stamp in STAMPS}
+
+
+def make_report(
+    counted: Sequence[Step],
+    found: Mapping[str, np.ndarray],
+    watch: TrainingTime,
+    ending: Ending,
+    nominal: float,
+    limit: float,
+) -> dict[str, Any]:
+    """What is said of the steps and periods that were measured, and what must hold of it."""
+    stamps = {}
     for stamp, meaning in STAMPS.items():
-        known = periods(counted, stamp)
-        figures = distribution(known, nominal) if len(known) else {}
-        found[stamp] = {"of": meaning, "resolution_s": resolution(counted, stamp), **figures}
+        figures = distribution(found[stamp], nominal) if len(found[stamp]) else {}
+        stamps[stamp] = {"of": meaning, "resolution_s": resolution(counted, stamp), **figures}
     seconds = (watch.ended or 0.0) - (watch.began or 0.0)
     return {
-        **judge(_checks(watch, ending, len(counted), found, limit)),
+        **judge(_checks(watch, ending, len(counted), stamps, limit)),
         "nominal_s": nominal,
         "seconds": seconds,
         "steps": len(counted),
@@ -126,7 +134,7 @@ def make_report(
         "updates_per_s": (watch.updates[1] - watch.updates[0]) / seconds if seconds else 0.0,
         "actor_overruns": ending.progress.value("actor/overruns"),
         "camera_pauses": ending.progress.value("actor/camera_pauses"),
-        "stamps": found,
+        "stamps": stamps,
     }
 
 
@@ -156,20 +164,14 @@ def _checks(
 
 def plan_session(given: argparse.Namespace) -> Plan:
     """The training session in real time, in a directory of its own."""
-    run = (given.runs / f"{Path(given.task).stem}-realtime-seed{given.seed}").absolute()
     options = {
-        "seed": given.seed,
-        "observation": given.observation,
         "demos": given.demos,
         "max_steps": ENDLESS,
-        "run_dir": run,
-        "demonstrations_dir": run / "demonstrations",
         "sim.realtime": True,
         "sim.state_rate": given.state_rate,
         "actor.lockstep": False,
     }
-    pairs = [f"{name}:={value}" for name, value in options.items()]
-    return make_plan(given.task, [*pairs, *assignments(given)], given.runs)
+    return plan_own(given, own_directory(given, "-realtime"), options)
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -214,16 +216,12 @@ def main() -> int:
     plan = plan_session(given)
     task = plan.task.task
     watch = TrainingTime(60.0 * given.minutes, task.episode_steps)
-    with RunDirectory(plan.directory, fresh=True) as directory:
-        directory.save_configuration(graph.configuration(plan.nodes), sys.argv)
-        ending = run_session(plan.nodes, directory, companions=(watch,))
+    ending = run_fresh(plan, (watch,))
     nominal = task.control_period
-    steps = read_steps(plan.directory / "episodes")
-    report = make_report(steps, watch, ending, nominal, given.limit)
+    steps, found = measure(read_steps(plan.directory / "episodes"), watch)
+    report = make_report(steps, found, watch, ending, nominal, given.limit)
     print_checks(report)
-    counted = [step for step in steps if watch.counts(step)]
-    if given.picture is not None and len(periods(counted, "state")):
-        found = {stamp: periods(counted, stamp) for stamp in STAMPS}
+    if given.picture is not None and len(found["state"]):
         draw(found, nominal, given.limit, given.picture)
         print(f"picture: {given.picture}")
     write_json(given.json, report)

@@ -7,7 +7,7 @@ import pytest
 
 from serl_actor.recorder import SENT
 from serl_franka_bringup import period_report
-from serl_franka_bringup.period_report import FINAL, TrainingTime, make_report
+from serl_franka_bringup.period_report import FINAL, TrainingTime, make_report, measure
 from serl_franka_bringup.periods import (
     STAMPS,
     Step,
@@ -125,11 +125,15 @@ def ended(duration: float, env_steps: int = 61) -> tuple[TrainingTime, Ending]:
     return watch, Ending("stopped", FINAL, Progress(started_at=0.0), duration)
 
 
+def report_of(steps: list[Step], watch: TrainingTime, ending: Ending) -> dict:
+    return make_report(*measure(steps, watch), watch, ending, nominal=0.1, limit=0.005)
+
+
 def test_a_late_command_fails_though_the_states_are_in_time():
     count = 60
     sent = np.cumsum([0.0] + [100.0, 108.0] * (count // 2))
     steps = [step(i, 100.0 * i, s) for i, s in enumerate(sent)]
-    report = make_report(steps, *ended(10.0), nominal=0.1, limit=0.005)
+    report = report_of(steps, *ended(10.0))
     held = {check["name"].split("'")[1]: check["holds"] for check in report["checks"][4:]}
     assert held == {"state": True, "sent": False}
     assert not report["passed"]
@@ -139,14 +143,14 @@ def test_a_late_command_fails_though_the_states_are_in_time():
 
 
 def test_without_steps_nothing_holds():
-    report = make_report([], *ended(10.0), nominal=0.1, limit=0.005)
+    report = report_of([], *ended(10.0))
     assert [check["holds"] for check in report["checks"]] == [True] * 3 + [False] * 3
 
 
 def test_steps_that_are_not_in_the_log_are_missed():
     steps = [step(i, 100.0 * i, 100.0 * i) for i in range(60)]
     for done, passed in ((63, True), (64, False)):
-        report = make_report(steps, *ended(10.0, done), nominal=0.1, limit=0.005)
+        report = report_of(steps, *ended(10.0, done))
         assert report["passed"] is passed
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from serl_franka_bringup.picture import picture
+
 WINDOW = 20
 """Episodes that the success rate is taken over."""
 
@@ -41,30 +43,23 @@ def draw(files: list[Path], out: Path, level: float | None) -> None:
 
     Files of several rows: the seeds of a row share its colour and its place in the legend.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4), dpi=120, layout="constrained")
-    rows = list(dict.fromkeys(row_of(file) for file in files))
-    named: set[str] = set()
-    for file in files:
-        steps, rate = running_success(find_curve(json.loads(file.read_text(encoding="utf-8"))))
-        if len(rows) == 1:
-            axes.plot(steps, 100 * rate, label=file.stem)
-            continue
-        row = row_of(file)
-        label = "_" if row in named else row
-        axes.plot(steps, 100 * rate, color=f"C{rows.index(row)}", label=label, linewidth=1)
-        named.add(row)
-    if level is not None:
-        axes.axhline(100 * level, color="grey", linestyle="--", label="behaviour cloning")
-    axes.set(xlabel="environment steps", ylabel="success of the last 20 episodes [%]")
-    axes.set_ylim(-2, 102)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(out)
+    with picture(out, figsize=(7, 4)) as axes:
+        rows = list(dict.fromkeys(row_of(file) for file in files))
+        named: set[str] = set()
+        for file in files:
+            steps, rate = running_success(find_curve(json.loads(file.read_text(encoding="utf-8"))))
+            if len(rows) == 1:
+                axes.plot(steps, 100 * rate, label=file.stem)
+                continue
+            row = row_of(file)
+            label = "_" if row in named else row
+            axes.plot(steps, 100 * rate, color=f"C{rows.index(row)}", label=label, linewidth=1)
+            named.add(row)
+        if level is not None:
+            axes.axhline(100 * level, color="grey", linestyle="--", label="behaviour cloning")
+        axes.set(xlabel="environment steps", ylabel="success of the last 20 episodes [%]")
+        axes.set_ylim(-2, 102)
+        axes.legend()
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from serl_franka_bringup.memory_watch import (
 )
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.own_session import ENDLESS, own_directory, plan_own, run_fresh
+from serl_franka_bringup.picture import picture
 from serl_franka_bringup.session import Ending
 from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.task import OBSERVATIONS
@@ -73,33 +74,24 @@ def _checks(
 
 def draw(samples: Sequence[Sample], out: Path) -> None:
     """One line for each process; below, replay's fill against its limit."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (upper, lower) = pyplot.subplots(
-        2, 1, figsize=(7, 6), dpi=120, sharex=True, height_ratios=(2, 1), layout="constrained"
-    )
-    for name in names_of(samples):
-        known = [(s.time / 60, s.memory[name].rss / MEBIBYTE) for s in samples if name in s.memory]
-        upper.plot([minute for minute, _ in known], [mib for _, mib in known], label=name)
-    upper.set(ylabel="resident memory [MiB]")
-    upper.set_ylim(bottom=0)
-    upper.legend(loc="upper left", fontsize="small")
-    filled = [s for s in samples if s.replay is not None and s.replay_limit is not None]
-    minutes = [s.time / 60 for s in filled]
-    lower.plot(minutes, [(s.replay or 0) / MEBIBYTE for s in filled], label="replay in use")
-    allowed = [(s.replay_limit or 0) / MEBIBYTE for s in filled]
-    lower.plot(minutes, allowed, color="grey", linestyle="--", label="its limit")
-    lower.set(xlabel="minutes", ylabel="replay [MiB]")
-    lower.set_ylim(bottom=0)
-    lower.legend(loc="lower right", fontsize="small")
-    for axes in (upper, lower):
-        axes.grid(alpha=0.3)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out)
-    pyplot.close(figure)
+    with picture(out, rows=2, figsize=(7, 6), sharex=True, height_ratios=(2, 1)) as axes:
+        upper, lower = axes
+        for name in names_of(samples):
+            known = [
+                (s.time / 60, s.memory[name].rss / MEBIBYTE) for s in samples if name in s.memory
+            ]
+            upper.plot([minute for minute, _ in known], [mib for _, mib in known], label=name)
+        upper.set(ylabel="resident memory [MiB]")
+        upper.set_ylim(bottom=0)
+        upper.legend(loc="upper left", fontsize="small")
+        filled = [s for s in samples if s.replay is not None and s.replay_limit is not None]
+        minutes = [s.time / 60 for s in filled]
+        lower.plot(minutes, [(s.replay or 0) / MEBIBYTE for s in filled], label="replay in use")
+        allowed = [(s.replay_limit or 0) / MEBIBYTE for s in filled]
+        lower.plot(minutes, allowed, color="grey", linestyle="--", label="its limit")
+        lower.set(xlabel="minutes", ylabel="replay [MiB]")
+        lower.set_ylim(bottom=0)
+        lower.legend(loc="lower right", fontsize="small")
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from serl_actor.recorder import SENT
+from serl_franka_bringup.picture import picture
 from serl_learner.types import Record, Source
 
 STAMPS = {"state": "the state at which the step was taken", "sent": "its command, as it was sent"}
@@ -84,28 +85,20 @@ def distribution(found: np.ndarray, nominal: float) -> dict[str, Any]:
 
 def draw(found: Mapping[str, np.ndarray], nominal: float, limit: float, out: Path) -> None:
     """A histogram of the overrun by each of STAMPS, its p99 and the limit of that [s]."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(
-        len(found), 1, figsize=(7, 2.6 * len(found)), dpi=120, sharex=True, layout="constrained"
-    )
-    over = {stamp: 1e3 * (values - nominal) for stamp, values in found.items()}
-    low = min(-2e3 * limit, *(values.min() for values in over.values()))
-    high = max(2e3 * limit, *(values.max() for values in over.values()))
-    bins = np.linspace(low, high, 121)
-    for axes, (stamp, values) in zip(np.atleast_1d(panels), over.items(), strict=True):
-        axes.hist(values, bins=bins, log=True, color="C0")
-        p99 = float(np.percentile(values, 99))
-        axes.axvline(p99, color="C1", label=f"p99 {p99:.2f} ms")
-        axes.axvline(1e3 * limit, color="grey", linestyle="--", label=f"limit {1e3 * limit:g} ms")
-        axes.set(ylabel="steps", title=f"{STAMPS[stamp]} ({len(values):,} periods)")
-        axes.title.set_fontsize("medium")
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-    axes.set_xlabel(f"control period over {1e3 * nominal:g} ms [ms]")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out)
-    pyplot.close(figure)
+    rows = len(found)
+    with picture(out, rows, figsize=(7, 2.6 * rows), sharex=True) as panels:
+        over = {stamp: 1e3 * (values - nominal) for stamp, values in found.items()}
+        low = min(-2e3 * limit, *(values.min() for values in over.values()))
+        high = max(2e3 * limit, *(values.max() for values in over.values()))
+        bins = np.linspace(low, high, 121)
+        for axes, (stamp, values) in zip(np.atleast_1d(panels), over.items(), strict=True):
+            axes.hist(values, bins=bins, log=True, color="C0")
+            p99 = float(np.percentile(values, 99))
+            axes.axvline(p99, color="C1", label=f"p99 {p99:.2f} ms")
+            axes.axvline(
+                1e3 * limit, color="grey", linestyle="--", label=f"limit {1e3 * limit:g} ms"
+            )
+            axes.set(ylabel="steps", title=f"{STAMPS[stamp]} ({len(values):,} periods)")
+            axes.title.set_fontsize("medium")
+            axes.legend(fontsize="small")
+        axes.set_xlabel(f"control period over {1e3 * nominal:g} ms [ms]")

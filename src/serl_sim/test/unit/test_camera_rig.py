@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -237,40 +238,23 @@ def test_the_same_seed_looks_the_same_and_restoring_brings_the_scene_back(appear
     np.testing.assert_array_equal(looks(model), nominal)
 
 
-class Glance:
-    """Has an appearance drawn for each episode, and keeps what is there to see as one begins."""
-
-    every = 10**6
-
-    def __init__(self, appearance, simulation):
-        self._appearance, self._simulation = appearance, simulation
-        self.seen = []
-
-    def begin(self, seed=None, randomise=None):
-        if seed is not None:
-            self._appearance.draw(seed)
-        else:
-            direction = self._simulation.data.light_xdir.copy()
-            self.seen.append((looks(self._simulation.model), direction))
-
-    def look(self):
-        """Too late."""
-
-
 def test_who_watches_sees_an_episode_begin_in_its_own_light(appearance, moved):
-    simulation, model = moved.simulation, moved.simulation.model
-    glance = Glance(appearance, simulation)
-    simulation.dress(glance)
-    simulation.watch(glance)
+    simulation, model, seen = moved.simulation, moved.simulation.model, []
+
+    def keep():
+        seen.append((looks(model), simulation.data.light_xdir.copy()))
+
+    simulation.dress(SimpleNamespace(begin=lambda seed, randomise: appearance.draw(seed)))
+    simulation.watch(SimpleNamespace(every=10**6, begin=keep))
     try:
-        simulation.reset(1)
-        simulation.reset(2)
+        for seed in (1, 2):
+            simulation.reset(seed)
     finally:
         simulation.dress(None)
         simulation.watch(None)
-    for seed, (seen, direction) in zip((1, 2), glance.seen, strict=True):
+    for seed, (drawn, direction) in zip((1, 2), seen, strict=True):
         appearance.draw(seed)
-        np.testing.assert_array_equal(seen, looks(model))
+        np.testing.assert_array_equal(drawn, looks(model))
         np.testing.assert_allclose(direction, model.light_dir, atol=1e-12)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from fakes import FakeLearner, FakeSim
+from rclpy.action import ActionClient
+from rclpy.node import Node
 
 from serl_actor.actor_node import ActorNode
 from serl_controllers.ros_testing import Bench, own_domain
+from serl_interfaces.action import Evaluate
 
 DEADLINE = 60.0
 """Longest wait for a condition [s]; on an idle machine all come within a few."""
@@ -59,6 +63,24 @@ class ActorBench(Bench):
 
     def wait_phase(self, learner: FakeLearner, phase: str):
         return self.wait(lambda: learner.phase == phase, f"phase {phase}", learner)
+
+    def evaluation(self, node: Node) -> ActionClient:
+        """A client that has found the actor's `evaluate` action.
+
+        It is made anew every few seconds: once in some hundred times Fast DDS never matches a
+        client with a server that it knows of.
+        """
+        client, made = ActionClient(node, Evaluate, "evaluate"), time.monotonic()
+
+        def found() -> bool:
+            nonlocal client, made
+            if not client.server_is_ready() and time.monotonic() > made + DEADLINE / 6:
+                client.destroy()
+                client, made = ActionClient(node, Evaluate, "evaluate"), time.monotonic()
+            return client.server_is_ready()
+
+        self.wait(found, "the action server")
+        return client
 
     def close(self):
         for node in self._nodes:

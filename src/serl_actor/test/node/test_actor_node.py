@@ -11,7 +11,6 @@ import time
 import numpy as np
 import pytest
 from fakes import DOWN, Ear
-from rclpy.action import ActionClient
 from rclpy.node import Node
 
 from serl_actor.actor_node import ActorNode
@@ -134,9 +133,8 @@ def test_evaluation_on_demand(bench):
     learner = bench.learner()
     bench.sim()
     bench.actor()
-    client = ActionClient(learner, Evaluate, "evaluate")
     bench.wait_phase(learner, "done")
-    bench.wait(client.server_is_ready, "the action server")
+    client = bench.evaluation(learner)
     goal = Evaluate.Goal(episodes=2, deterministic=True, seed=3)
     accepted = client.send_goal_async(goal)
     bench.wait(accepted.done, "the goal to be accepted")
@@ -152,9 +150,8 @@ def test_an_evaluation_that_cannot_be_played_ends_with_a_result_and_the_job_goes
     learner = bench.learner()
     bench.sim()
     actor = bench.actor()
-    client = ActionClient(learner, Evaluate, "evaluate")
     bench.wait_phase(learner, "done")
-    bench.wait(client.server_is_ready, "the action server")
+    client = bench.evaluation(learner)
 
     def evaluate():
         accepted = client.send_goal_async(Evaluate.Goal(episodes=1))
@@ -178,9 +175,8 @@ def test_an_evaluation_under_way_ends_with_a_result_when_the_actor_is_stopped(be
     learner = bench.learner()
     bench.sim()
     actor = bench.actor()
-    client = ActionClient(learner, Evaluate, "evaluate")
     bench.wait_phase(learner, "done")
-    bench.wait(client.server_is_ready, "the action server")
+    client = bench.evaluation(learner)
     accepted = client.send_goal_async(Evaluate.Goal(episodes=10**6))
     bench.wait(lambda: learner.of(Source.EVAL)[-1].episode > 10, "the evaluation")
     future = accepted.result().get_result_async()

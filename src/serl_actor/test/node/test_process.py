@@ -6,7 +6,6 @@ import signal
 
 import pytest
 from fakes import Ear
-from rclpy.action import ActionClient
 
 from serl_interfaces.action import Evaluate
 
@@ -36,9 +35,8 @@ def test_an_evaluation_that_is_asked_for_in_the_executor_of_the_process(bench, s
     learner = bench.learner()
     bench.sim()
     start()
-    client = ActionClient(learner, Evaluate, "evaluate")
     bench.wait(lambda: learner.phase == "done", "the job to end", learner)
-    bench.wait(client.server_is_ready, "the action server")
+    client = bench.evaluation(learner)
     feedback = []
     accepted = client.send_goal_async(Evaluate.Goal(episodes=2, seed=3), feedback.append)
     bench.wait(accepted.done, "the goal to be accepted")

@@ -14,10 +14,6 @@ class Debounce:
         self._step: int | None = None
         self._before = self._run = 0
 
-    def begin(self) -> None:
-        """What was seen before does not count: an episode begins."""
-        self._step, self._before, self._run = None, 0, 0
-
     def judge(self, step: int, over: bool) -> bool:
         """Whether the frame of this step completes a run; the same step again replaces itself."""
         if step != self._step:

@@ -27,13 +27,6 @@ def test_frames_that_do_not_follow_each_other_are_no_run():
     assert judged(debounce, (3, True)) == [False]  # the steps began anew
 
 
-def test_an_episode_begins_anew():
-    debounce = Debounce(2)
-    debounce.judge(1, True)
-    debounce.begin()
-    assert judged(debounce, (2, True), (3, True)) == [False, True]
-
-
 def test_the_same_frame_again_counts_once():
     debounce = Debounce(2)
     assert judged(debounce, (1, True), (1, True), (1, True)) == [False, False, False]

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from serl_learner import tanh_gaussian
+from serl_learner import losses
 from serl_learner.agents.sac import SACConfig, policy_network
 from serl_learner.bc_examples import Chosen, Examples, make_examples
 from serl_learner.frame_encoder import input_spec
@@ -140,7 +140,7 @@ def _loss(params: Any, chosen: Chosen, config: SACConfig) -> jax.Array:
     state = ObservationEncoder(config.encoder).apply({"params": encoder}, observation)
     network = policy_network(actions.shape[-1], config)
     mean, std = network.apply({"params": policy}, state)
-    return -tanh_gaussian.log_prob(actions, mean, std).mean()
+    return losses.cloning_loss(actions, mean, std)
 
 
 _evaluate = jax.jit(_loss, static_argnames="config")

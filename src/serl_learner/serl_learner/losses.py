@@ -5,6 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from serl_learner import tanh_gaussian
+
 
 def td_target(
     reward: jax.Array,
@@ -42,6 +44,11 @@ def critic_loss(q: jax.Array, target: jax.Array) -> jax.Array:
 def actor_loss(q: jax.Array, log_prob: jax.Array, temperature: jax.Array) -> jax.Array:
     """Expected -(Q - temperature * log pi); q [E, B] is averaged over the ensemble (REDQ)."""
     return jnp.mean(jax.lax.stop_gradient(temperature) * log_prob - q.mean(axis=0))
+
+
+def cloning_loss(action: jax.Array, mean: jax.Array, std: jax.Array) -> jax.Array:
+    """Mean -log pi(a | o) of a policy with these `mean` and `std` before the tanh, all [B, A]."""
+    return -tanh_gaussian.log_prob(action, mean, std).mean()
 
 
 def temperature_loss(

@@ -18,7 +18,9 @@ import optax
 from serl_learner import losses, tanh_gaussian
 from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
+from serl_learner.rewards.vice import Vice, ViceConfig, create_vice
 from serl_learner.types import ObservationSpec
+from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.encoder import ObservationEncoder
 
@@ -28,9 +30,10 @@ Metrics = dict[str, jax.Array]
 
 @dataclass(frozen=True)
 class SACConfig:
-    """Hyperparameters of the agent; `encoder` matters only for observations with images."""
+    """Hyperparameters of the agent; `encoder` and `vice` matter only for observations with images."""
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    vice: ViceConfig = field(default_factory=ViceConfig)
     hidden: tuple[int, ...] = (256, 256)
     activation: str = "tanh"
     layer_norm: bool = True
@@ -64,7 +67,8 @@ class SACAgent(flax.struct.PyTreeNode):
     """Parameters, optimizers and PRNG key; every network has an optimizer of its own (D6, D39).
 
     `encoder` is what is trained of the shared observation encoder, by the critics' loss and with
-    their optimizer only; without images it has no parameters.
+    their optimizer only; without images it has no parameters. `vice` is the classifier that the
+    rewards are of, None if they are those recorded.
     """
 
     key: jax.Array
@@ -77,6 +81,7 @@ class SACAgent(flax.struct.PyTreeNode):
     actor_optimizer: optax.OptState
     critic_optimizer: optax.OptState
     temperature_optimizer: optax.OptState
+    vice: Vice | None
     action_dim: int = flax.struct.field(pytree_node=False)
     config: SACConfig = flax.struct.field(pytree_node=False)
 
@@ -159,6 +164,42 @@ class SACAgent(flax.struct.PyTreeNode):
         metrics = {"actor_loss": value, "entropy": -log_prob.mean()}
         return agent._update_temperature(log_prob, metrics)
 
+    def update_by_cloning(self, batch: Batch) -> tuple[SACAgent, Metrics]:
+        """One step of policy and encoder towards the batch's actions; critics and temperature
+        stay as they are.
+
+        The encoder's moments are kept where its optimizer has them, beside those of the critics,
+        which see a gradient of zero.
+        """
+        config = self.config
+
+        def loss(trained: Any) -> jax.Array:
+            state = self.encode(trained["encoder"], batch["observation"])
+            network = policy_network(self.action_dim, config)
+            mean, std = network.apply({"params": trained["actor"]}, state)
+            return losses.cloning_loss(batch["action"], mean, std)
+
+        value, gradient = jax.value_and_grad(loss)({"encoder": self.encoder, "actor": self.actor})
+        rate = config.learning_rate
+        actor, optimizer = _step(rate, gradient["actor"], self.actor_optimizer, self.actor)
+        agent = self.replace(actor=actor, actor_optimizer=optimizer)
+        if self.encoder:
+            still = jax.tree.map(jnp.zeros_like, self.critic)
+            shared = _together(gradient["encoder"], still), self.critic_optimizer
+            trained, optimizer = _step(rate, *shared, _together(self.encoder, self.critic))
+            agent = agent.replace(encoder=_apart(trained)[0], critic_optimizer=optimizer)
+        return agent, {"cloning_loss": value}
+
+    def with_fresh_optimizers(self) -> SACAgent:
+        """As cloning leaves it, for what follows: no moments of it are left, and the target encoder
+        is the encoder."""
+        trained = _together(self.encoder, self.critic)
+        return self.replace(
+            target_encoder=jax.tree.map(jnp.copy, self.encoder),
+            actor_optimizer=_adam(self.config.learning_rate).init(self.actor),
+            critic_optimizer=_adam(self.config.learning_rate).init(trained),
+        )
+
     def _update_temperature(
         self, log_prob: jax.Array, metrics: Metrics
     ) -> tuple[SACAgent, Metrics]:
@@ -210,9 +251,17 @@ def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SA
         actor_optimizer=_adam(config.learning_rate).init(actor),
         critic_optimizer=_adam(config.learning_rate).init(_together(encoder, critic)),
         temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
+        vice=_create_vice(encoder_key, observation, config) if config.vice.enabled else None,
         action_dim=action_dim,
         config=config,
     )
+
+
+def _create_vice(key: jax.Array, observation: Any, config: SACConfig) -> Vice:
+    newest = {name: x[:, -1] for name, x in observation.items() if name.startswith(FEATURES)}
+    if not newest:
+        raise ValueError("vice needs cameras and a frozen encoder: there are no features to judge")
+    return create_vice(jax.random.fold_in(key, 1), newest, config.vice.classifier(config.encoder))
 
 
 def policy_network(action_dim: int, config: SACConfig) -> GaussianPolicy:

@@ -36,6 +36,7 @@ from serl_actor.ros_reward_judge import RosRewardJudge
 from serl_actor.ros_robot import make_robot
 from serl_actor.run_files import RunFiles
 from serl_actor.transition_sender import SenderError
+from serl_actor.veto_key import VetoKey
 from serl_controllers.ros_parameters import (
     ParameterError,
     declare_from,
@@ -71,10 +72,12 @@ class ActorNode(Node):
             config.run_dir, config.actor_id, config.journal, config.sender, SPILL_CODEC
         )
         self._board = RosBoard(self)
-        keys = OperatorKeys()
+        keys = OperatorKeys(VetoKey(config.robot.intervention_age))
         gate = HoldGate(keys.hold, self._board, 0.0)
         self._robot = make_robot(self, config, self._board.waiting, gate.held)
-        self._environment = Environment(self._robot, config.task, cameras=config.cameras)
+        self._environment = Environment(
+            self._robot, config.task, cameras=config.cameras, veto=keys.veto
+        )
         self._observations = ObservationPublisher(self, self._environment.frame_name)
         self._environment.judge = self._make_judge()
         policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
@@ -191,12 +194,13 @@ class ActorNode(Node):
             "camera_pauses": self._environment.pauses,
             "missing_estimates": judge.missing if isinstance(judge, RosRewardJudge) else None,
             "holds": self._keys.holds,
-            "vetoes": self._environment.vetoes + self._keys.overruled,
+            "vetoes": self._keys.vetoes,
             "overruns": self._robot.overruns if isinstance(self._robot, RealtimeClient) else None,
         }
 
     def _attend(self) -> None:
-        """Evaluations that somebody asked for, between two episodes of the job."""
+        """Between two episodes of the job: a late veto, and evaluations that somebody asked for."""
+        self._keys.settle()
         if self._evaluations.waiting:
             best = self._job.training.best or self._source.swap()
             self._evaluations.serve(best, self._crew.evaluated, self._crew.play)

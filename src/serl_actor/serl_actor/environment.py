@@ -13,11 +13,12 @@ import numpy as np
 from serl_actor.action import ActionScale, executable
 from serl_actor.camera_views import CamerasConfig, look
 from serl_actor.frames import StaleImage, check_frames
-from serl_actor.intervention import VETO, Intervention
+from serl_actor.intervention import Intervention
 from serl_actor.observation import FINE, KEYS, ObservationScale, observe
 from serl_actor.reward_judge import Judge
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
+from serl_actor.veto_key import VetoKey
 from serl_actor.workspace import Workspace
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Array
@@ -43,7 +44,6 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     Attributes:
       refused_actions: so many were not finite.
       pauses: so often the arm held because a camera had no picture of now.
-      vetoes: so often an operator held the button against a success that was just found.
     """
 
     metadata = {"render_modes": []}
@@ -55,13 +55,15 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         scale: ObservationScale | None = None,
         cameras: CamerasConfig | None = None,
         judge: Judge | None = None,
+        veto: VetoKey | None = None,
     ) -> None:
+        """`veto`: the operators' key, which is against what the judge or the pose calls solved."""
         self.robot = robot
         self.task = task
         self.refused_actions = 0
         self.pauses = 0
-        self.vetoes = 0
         self.judge = judge
+        self._veto = veto or VetoKey()
         self.episode_seed = 0
         self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
@@ -104,6 +106,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         observation = self._observe()
         if self.judge is not None:
             self.judge.begin()
+        self._veto.begin()
         _, judged = self._judge(observation)
         return observation, judged
 
@@ -144,7 +147,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         if interrupted and self.judge is not None:
             self.judge.begin()  # no frame follows the one before
         solved, judged = self._judge(observation)
-        success = solved and not interrupted and not self._is_vetoed(solved, intervention)
+        success = self._veto.passes(solved and not interrupted)
         truncated = not success and self._steps >= self.task.episode_steps
         info = {
             "executed_action": executed,
@@ -166,6 +169,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         while held():
             self._move(lambda: self.robot.step(target))
         self._others_drove = False
+        self._veto.passes(False)
         self._look()
         if self.judge is not None:
             self.judge.begin()
@@ -270,11 +274,6 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         probability = None if verdict is None else verdict.probability
         known = {"true_success": truth if fixture is not None else None, "probability": probability}
         return verdict is not None and verdict.success, known
-
-    def _is_vetoed(self, solved: bool, intervention: Intervention | None) -> bool:
-        vetoed = solved and intervention is not None and VETO in intervention.buttons
-        self.vetoes += vetoed
-        return vetoed
 
     def _observe(self) -> dict[str, np.ndarray]:
         observation = observe(self.state, self._frame, self._observation_scale)

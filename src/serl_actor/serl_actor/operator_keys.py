@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 
 from serl_actor.hold_switch import HoldSwitch
+from serl_actor.veto_key import VetoKey
 
 
 class OperatorKeys:
@@ -13,10 +14,12 @@ class OperatorKeys:
 
     Attributes:
       hold: the switch that holds the arm.
+      veto: the key against a success.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, veto: VetoKey | None = None) -> None:
         self.hold = HoldSwitch()
+        self.veto = veto or VetoKey()
         self._lock = threading.Lock()
         self._pressed: Counter[str] = Counter()
 

@@ -51,7 +51,9 @@ class Recorder:
         self._version = 0
         self._hold = False
         self._held: list[Record] = []
+        self._overruling = threading.Lock()
         self._solved: tuple[int, int] | None = None  # the last step that was a success
+        self._went_on = False  # another episode has a step since
 
     @property
     def next_seq(self) -> int:
@@ -77,6 +79,8 @@ class Recorder:
         extras: Observation | None = None,
     ) -> None:
         """One executed step: o_t, a_t as executed [A], r_t and its flags; `extras` are of o_t."""
+        with self._overruling:
+            self._went_on = True
         self._source, self._version = source, policy_version
         self._put(
             observation,
@@ -127,7 +131,8 @@ class Recorder:
         for record in held if success else ():
             self._pass_on(record)
         if success and self._step:
-            self._solved = self._begun - 1, self._step - 1
+            with self._overruling:
+                self._solved, self._went_on = (self._begun - 1, self._step - 1), False
 
     def _begin_segment(self) -> None:
         self._begun += 1
@@ -177,14 +182,20 @@ class Recorder:
     def overrule(self, stamp_ns: int) -> Relabel:
         """The last success was none: the step that was rewarded for it is so no longer.
 
-        From any thread; raises UnknownSteps, or what the sink does.
+        Only until the next episode has a step: then it may be that one that is meant. From any
+        thread; raises UnknownSteps, or what the sink does.
         """
-        solved = self._solved
-        if solved is None:
-            raise UnknownSteps("there is no success that is not overruled")
-        episode, step = solved
-        relabel = self.relabel(episode, (step, step), 0.0, False, stamp_ns)
-        self._solved = None
+        with self._overruling:
+            if self._solved is None:
+                raise UnknownSteps("there is no success that is not overruled")
+            episode, step = self._solved
+            if self._went_on:
+                raise UnknownSteps(
+                    f"the success of episode {episode} is not the last episode's any more: only "
+                    f"the service relabel takes it back, of step {step}"
+                )
+            relabel = self.relabel(episode, (step, step), 0.0, False, stamp_ns)
+            self._solved = None
         return relabel
 
     def _pass_on(self, record: Record) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
@@ -12,18 +14,16 @@ from serl_actor.recorder import Recorder
 from serl_actor.transition_sender import SenderError
 from serl_controllers.ros_qos import INTERVENTION
 from serl_interfaces.msg import Intervention
+from serl_learner.types import Relabel
 
 
 class RosOperatorKeys:
-    """`success` marks what is seen from now on; `veto` overrules the last success; `pause` holds
-    the arm, or lets it go on; `stop` holds it and ends the episode.
+    """`success` marks what is seen from now on; `veto` is against a success, see VetoKey; `pause`
+    holds the arm, or lets it go on; `stop` holds it and ends the episode.
 
     All are names of buttons in `intervention`: what counts there is that a button goes down. For
     who has no device there are services of the actor: mark_success, veto_success, stop, and hold,
     which pauses or releases.
-
-    Attributes:
-      overruled: successes that were taken back after they had been recorded.
     """
 
     def __init__(self, node: Node, keys: OperatorKeys, recorder: Recorder) -> None:
@@ -31,7 +31,6 @@ class RosOperatorKeys:
         self._keys = keys
         self._recorder = recorder
         self._down: dict[str, frozenset[str]] = {}  # by device
-        self.overruled = 0
         node.create_service(Trigger, "mark_success", self._on_success)
         node.create_service(Trigger, "veto_success", self._on_veto)
         node.create_service(SetBool, "hold", self._on_hold)
@@ -43,13 +42,29 @@ class RosOperatorKeys:
         """So often the arm was paused or stopped."""
         return self._keys.hold.uses
 
+    @property
+    def vetoes(self) -> int:
+        """Successes that an operator overruled."""
+        return self._keys.veto.uses
+
+    def settle(self) -> None:
+        """After an episode: a press that came while it ended takes back its success."""
+        with suppress(UnknownSteps, SenderError):
+            self._take_back()
+
     def _on_success(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._keys.press(SUCCESS)
         response.success, response.message = True, "frames from now on are marked"
         return response
 
     def _on_veto(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success, response.message = self._veto()
+        try:
+            relabel = self._overrule()
+        except (UnknownSteps, SenderError) as error:
+            response.message = str(error)
+            return response
+        self._keys.veto.count()
+        response.success, response.message = True, _said(relabel)
         return response
 
     def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
@@ -75,15 +90,26 @@ class RosOperatorKeys:
             self._keys.hold.stop(message.device)
         if SUCCESS in pressed:
             self._keys.press(SUCCESS)
-        if VETO in pressed:
-            done, said = self._veto()
-            log = self._node.get_logger()
-            log.info(f"veto: {said}") if done else log.warning(f"veto: {said}")
+        if self._keys.veto.hear(message.device, VETO in buttons):
+            self._on_press()
 
-    def _veto(self) -> tuple[bool, str]:
+    def _on_press(self) -> None:
         try:
-            relabel = self._recorder.overrule(self._node.get_clock().now().nanoseconds)
+            self._take_back()
         except (UnknownSteps, SenderError) as error:
-            return False, str(error)
-        self.overruled += 1
-        return True, f"relabel {relabel.seq}: record {relabel.last_seq} is no success"
+            self._node.get_logger().warning(
+                f"veto: {error}; while the button is held nothing is called a success"
+            )
+
+    def _take_back(self) -> None:
+        """If there is a press for that; raises as Recorder.overrule."""
+        relabel = self._keys.veto.take_back(self._overrule)
+        if relabel is not None:
+            self._node.get_logger().info(f"veto: {_said(relabel)}")
+
+    def _overrule(self) -> Relabel:
+        return self._recorder.overrule(self._node.get_clock().now().nanoseconds)
+
+
+def _said(relabel: Relabel) -> str:
+    return f"relabel {relabel.seq}: record {relabel.last_seq} is no success"

@@ -158,3 +158,23 @@ def test_a_button_that_goes_down_vetoes_once(bench):
     device.publish(Intervention(buttons=[], device="spacemouse"))
     bench.wait(learner.relabels, "the relabel", learner)
     bench.wait(lambda: learner.metrics.get("actor/vetoes") == 1, "the count", learner)
+
+
+def test_a_button_held_against_a_success_prevents_it_and_takes_none_back(bench):
+    learner = bench.learner()
+    bench.sim()
+    bench.actor(**QUICK, job__evaluation_episodes=0, task__episode_steps=6, job__max_env_steps=8)
+    device = learner.create_publisher(Intervention, "intervention", INTERVENTION)
+    bench.wait(lambda: device.get_subscription_count() >= 2, "the actor to listen", learner)
+
+    def holding(condition):
+        device.publish(Intervention(buttons=["veto"], device="spacemouse"))
+        return condition()
+
+    bench.wait(lambda: holding(lambda: learner.said("the reward classifier")), "it to wait")
+    bench.add(FakeClassifier)
+    bench.wait(lambda: holding(lambda: learner.phase == "done"), "the end", learner)
+    episodes = [r.episode for r in online(learner) if r.reward == 1.0]
+    assert episodes == [1]  # one press is not against two
+    assert not learner.relabels()
+    bench.wait(lambda: learner.metrics.get("actor/vetoes") == 1, "the count", learner)

@@ -12,10 +12,11 @@ from conftest import FakeArm, action_to_target, with_steps
 from serl_actor.environment import Environment
 from serl_actor.episode_index import UnknownSteps
 from serl_actor.evaluation import Evaluation, summarise
-from serl_actor.intervention import Intervention
 from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import LocalJudge, RewardConfig, Verdict
+from serl_actor.robot_client import StaleState
 from serl_actor.rollout import Choice, run_episode
+from serl_actor.veto_key import VetoKey
 from serl_learner.rewards.estimator import RewardEstimator
 from serl_learner.types import Relabel, Source
 
@@ -40,17 +41,19 @@ class FakeJudge:
 
 
 class Still:
-    """Does nothing, or goes to the target; an operator may hold buttons."""
+    """Does nothing, or goes to the target; while it acts, `press` is done to the veto key."""
 
-    def __init__(self, task=None, buttons: tuple[str, ...] = ()) -> None:
-        self.task, self.buttons = task, buttons
+    def __init__(self, task=None, press=lambda step: None) -> None:
+        self.task, self.press, self.step = task, press, 0
 
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        self.step = 0
 
     def choose(self, observation, state) -> Choice:
+        self.step += 1
+        self.press(self.step)
         action = np.zeros(6) if self.task is None else action_to_target(self.task, state.tcp_pose)
-        said = Intervention(state.stamp_ns, False, np.zeros(6), buttons=self.buttons)
-        return Choice(action, Source.POLICY, 1, said)
+        return Choice(action, Source.POLICY, 1)
 
 
 def no(probability: float = 0.1) -> Verdict:
@@ -62,9 +65,9 @@ YES = Verdict(0.9, True)
 
 @pytest.fixture
 def run(task):
-    def _run(verdicts, driver=None, arm=None, episodes=1):
+    def _run(verdicts, driver=None, arm=None, episodes=1, veto=None):
         judge = FakeJudge([*verdicts, *[no()] * STEPS])
-        environment = Environment(arm or FakeArm(), with_steps(task, STEPS), judge=judge)
+        environment = Environment(arm or FakeArm(), with_steps(task, STEPS), judge=judge, veto=veto)
         records: list = []
         recorder = Recorder(bytes(16), "actor", records.append)
         for number in range(episodes):
@@ -122,11 +125,35 @@ def test_every_observation_is_judged_once_and_episodes_begin_anew(run):
     assert environment.judge.seen == [r.stamp_ns for r in records[-STEPS - 1 :]]
 
 
-def test_a_held_veto_prevents_the_success(run):
-    episode, records, _, environment = run([no(), YES, YES], Still(buttons=("veto",)))
+def test_a_held_veto_prevents_the_success_and_counts_once(run):
+    veto = VetoKey()
+    veto.hear("keyboard", True)
+    episode, records, recorder, _ = run([no(), YES, YES], veto=veto)
     assert not episode.success
     assert all(r.reward == 0.0 and not r.terminated for r in records)
-    assert environment.vetoes == 2
+    assert veto.uses == 1
+    assert veto.take_back(lambda: recorder.overrule(0)) is None
+
+
+def test_a_veto_held_against_one_success_is_not_against_that_of_the_next_episode(run):
+    veto = VetoKey()
+    veto.hear("keyboard", True)
+    _, records, _, _ = run([no(), YES], episodes=2, veto=veto)
+    assert [r.episode for r in records if r.reward == 1.0] == [1]
+    assert veto.uses == 1
+
+
+def test_a_tap_counts_for_the_step_in_which_it_came_and_for_none_after(run):
+    veto = VetoKey()
+
+    def tap(step):
+        if step in (1, 3):
+            veto.hear("keyboard", True)
+            veto.hear("keyboard", False)
+
+    _, records, _, _ = run([no(), no(), no(), YES, YES], Still(press=tap), veto=veto)
+    assert [r.reward for r in records] == [0, 0, 0, 1, 0]
+    assert veto.uses == 1
 
 
 def test_a_late_veto_relabels_the_step_that_was_rewarded(run):
@@ -141,6 +168,35 @@ def test_a_late_veto_relabels_the_step_that_was_rewarded(run):
     assert relabel.seq == records[-2].seq + 1
     with pytest.raises(UnknownSteps, match="no success that is not overruled"):
         recorder.overrule(124)
+
+
+def test_a_veto_meant_for_the_running_episode_leaves_the_success_before_alone(run):
+    _, records, recorder, environment = run([no(), YES])
+    environment.judge.verdicts = [no()] * 9
+    said = []
+
+    def veto(step):
+        with pytest.raises(UnknownSteps) as caught:
+            recorder.overrule(0)
+        said.append(str(caught.value))
+
+    run_episode(environment, Still(press=lambda step: step == 2 and veto(step)), recorder, 1)
+    assert not any(isinstance(r, Relabel) for r in records)
+    (message,) = said
+    assert "episode 0" in message
+    assert "step 0" in message
+    assert "service relabel" in message
+
+
+def test_while_the_arm_is_reset_a_veto_takes_back_the_success_before(run):
+    _, records, recorder, environment = run([no(), YES])
+    relabels = []
+    environment.robot.reset_errors.append(StaleState("slow"))
+    with pytest.raises(StaleState):
+        run_episode(environment, Still(), recorder, 1)
+    early = Still(press=lambda step: step == 1 and relabels.append(recorder.overrule(0)))
+    run_episode(environment, early, recorder, 1)
+    assert [(r.first_seq, r.last_seq) for r in relabels] == [(records[0].seq, records[0].seq)]
 
 
 def test_a_veto_without_success_is_refused(run):

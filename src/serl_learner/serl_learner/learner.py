@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.cloning import AT_ONCE, WarmStartConfig, clone_block, clone_many
 from serl_learner.frame_encoder import FrameEncoder, input_spec
 from serl_learner.frame_ring import Frame
 from serl_learner.frame_slots import KeyedFrame
@@ -21,12 +22,20 @@ from serl_learner.updates import update_high_utd
 from serl_learner.validation import check_record, check_relabel
 from serl_learner.vision.cameras import IMAGE, cameras
 
+RULES = {"rl": update_high_utd, "hg_dagger": clone_block}
+"""What a block does, by `LearnerConfig.learn`."""
+
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """How much the learner trains on what it receives."""
+    """How much the learner trains on what it receives.
+
+    `learn`: "rl" from rewards, or "hg_dagger" from what people did alone.
+    """
 
     agent: SACConfig = field(default_factory=SACConfig)
+    learn: str = "rl"
+    warm_start: WarmStartConfig = field(default_factory=WarmStartConfig)
     batch_size: int = 128
     utd_ratio: int = 4
     training_starts: int = 200
@@ -35,6 +44,8 @@ class LearnerConfig:
     prior_bytes: int = 64 * 2**20
 
     def __post_init__(self) -> None:
+        if self.learn not in RULES:
+            raise ValueError(f"learn {self.learn!r} is none of {[*RULES]}")
         for name in ("batch_size", "utd_ratio", "max_lag"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
@@ -72,11 +83,13 @@ class Learner:
         self._online = ReplayHalf(spec, action_dim, config.replay_bytes, layout)
         self.online_steps = 0
         self.blocks = 0
+        self.cloned = 0
         self.demonstrations = 0
         self.relabelled = 0
         self._segments = SegmentJoiner(encoder.stack)
+        self._rule: Any = RULES[config.learn]
         self._update: Any = partial(
-            update_high_utd, utd_ratio=config.utd_ratio, batch_size=config.batch_size
+            self._rule, utd_ratio=config.utd_ratio, batch_size=config.batch_size
         )
 
     @property
@@ -118,6 +131,18 @@ class Learner:
     def blocks_due(self) -> int:
         """Blocks that may be done now."""
         return max(0, self.online_steps - self.config.training_starts) - self.blocks
+
+    @property
+    def warm_start_ahead(self) -> bool:
+        """The policy is still to be cloned before anything else: it is not ready to act."""
+        start = self.config.warm_start
+        return start.enabled and self.cloned < start.updates and not self.blocks
+
+    @property
+    def warm_start_due(self) -> bool:
+        """There are as many demonstrations as it was to wait for."""
+        wanted = self.config.warm_start.demonstrations
+        return self.warm_start_ahead and self.demonstrations >= wanted
 
     @property
     def training(self) -> bool:
@@ -171,11 +196,22 @@ class Learner:
         self._online.turn_by(online)
 
     def work(self) -> dict[str, float] | None:
-        """Does one block if it is due and returns its metrics; None if nothing is due."""
+        """Does one block, or a part of the warm start, if it is due and returns its metrics; None
+        if nothing is due."""
+        if self.warm_start_due:
+            return self._warm_start()
         if self.blocks_due < 1:
             return None
         self.agent, metrics = self._update(self.agent, self.prior, self.online)
         self.blocks += 1
+        return {name: float(value) for name, value in metrics.items()}
+
+    def _warm_start(self) -> dict[str, float]:
+        count = min(AT_ONCE, self.config.warm_start.updates - self.cloned)
+        self.agent, metrics = clone_many(self.agent, self.prior, count, self.config.batch_size)
+        self.cloned += count
+        if not self.warm_start_ahead:
+            self.agent = self.agent.with_fresh_optimizers()
         return {name: float(value) for name, value in metrics.items()}
 
     @property
@@ -195,7 +231,7 @@ class Learner:
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), self.agent
         )
         shapes = agent, self._prior.shapes, self._online.shapes
-        self._update = update_high_utd.lower(
+        self._update = self._rule.lower(
             *shapes, utd_ratio=self.config.utd_ratio, batch_size=self.config.batch_size
         ).compile()
 

@@ -45,6 +45,7 @@ def _load(trainer: Trainer, path: Path, store: EpisodeStore) -> dict[str, int]:
     agent = checkpoint.load_agent(path, agent_shapes(trainer.config, spec, dim))
     saved = about["counters"]
     trainer.counted.blocks = saved["blocks"]
+    trainer.counted.cloned = saved.get("cloned", 0)
     if not store.keeps_log:  # or else that knows better what was received
         trainer.counted.online_steps = saved["online_steps"]
         if not store.keeps_demonstrations:

@@ -58,6 +58,7 @@ class Counters:
     """What was counted before the records that a trainer takes."""
 
     blocks: int = 0
+    cloned: int = 0
     online_steps: int = 0
     demonstrations: int = 0
 
@@ -102,6 +103,7 @@ class Trainer:
         dim = self.session.action_dim
         learner = Learner(self.config, spec, dim, self.session.seed, agent)
         learner.blocks = self._published_block = self.counted.blocks
+        learner.cloned = self.counted.cloned
         learner.online_steps = self.counted.online_steps
         learner.demonstrations = self.counted.demonstrations
         self.learner = learner
@@ -140,7 +142,7 @@ class Trainer:
         assert self.learner is not None
         frames = self.cache.restore(path, episode) if self.cache and path else {}
         for job in self._jobs(episode, frames):
-            if not self._backlog and (trained_on or not self._block_due):
+            if not self._backlog and (trained_on or not self._work_due):
                 job.do()
             else:
                 self._backlog.append(job)
@@ -180,7 +182,7 @@ class Trainer:
         )
 
     def _take(self, job: _Job) -> None:
-        if self._backlog:
+        if self._backlog or self._cloning:
             self._backlog.append(job)
         else:
             job.do()
@@ -188,9 +190,20 @@ class Trainer:
     # What it does and gives out
 
     @property
-    def _block_due(self) -> bool:
-        due = self.learner is not None and self.learner.blocks_due > 0
+    def _cloning(self) -> bool:
+        """The warm start is under way: what comes meanwhile waits, so that it repeats exactly."""
+        due = self.learner is not None and self.learner.warm_start_due
         return due and self.session.training
+
+    @property
+    def _work_due(self) -> bool:
+        due = self.learner is not None and self.learner.blocks_due > 0
+        return self._cloning or (due and self.session.training)
+
+    @property
+    def _unready(self) -> bool:
+        """The warm start is ahead: nobody shall act with this policy."""
+        return self.learner is not None and self.learner.warm_start_ahead and self.session.training
 
     @property
     def behind(self) -> bool:
@@ -217,16 +230,18 @@ class Trainer:
         return self.learner is None or bool(self._compilation and self._compilation.is_alive())
 
     def work(self) -> bool:
-        """Does the block that is due, if one is; whether there was."""
+        """Does the block that is due, or a part of the warm start; whether there was one."""
         if self.learner is None or not self.session.training or self.compiling:
             return False
-        while self._backlog and self.learner.blocks_due < 1:
+        while self._backlog and not self._work_due:
             self._backlog.popleft().do()
+        ahead = self.learner.warm_start_ahead
         metrics = self.learner.work()
         if metrics is None:
             return False
         self.metrics = metrics
-        if self.learner.blocks - self._published_block >= self.session.publish_every:
+        begins = ahead and not self.learner.warm_start_ahead
+        if begins or self.learner.blocks - self._published_block >= self.session.publish_every:
             self.publish()
         return True
 
@@ -245,7 +260,7 @@ class Trainer:
 
     def publish(self) -> None:
         """Makes the next version of the policy, if there is a learner."""
-        if self.learner is not None and self.published is not None:
+        if self.learner is not None and self.published is not None and not self._unready:
             params = self.learner.policy_params()
             self._unpublished = self.published.publish(params, self.learner.updates)
             self._published_block = self.learner.blocks

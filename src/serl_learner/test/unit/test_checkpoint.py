@@ -45,6 +45,7 @@ def test_what_is_read_is_what_was_written_bit_by_bit(tmp_path, learner):
     assert about["counters"] == {
         "online_steps": 19,
         "blocks": 8,
+        "cloned": 0,
         "demonstrations": 0,
         "version": 2,
     }

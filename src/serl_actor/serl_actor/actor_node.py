@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
-from serl_actor.environment import Environment
+from serl_actor.environment import Environment, observation_spec
 from serl_actor.hold_switch import HoldGate
 from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
@@ -45,7 +45,6 @@ from serl_controllers.ros_parameters import (
 )
 from serl_learner.policy import Policy
 from serl_learner.process_lock import AlreadyRunning
-from serl_learner.types import ObservationSpec
 
 STOP_TIMEOUT = 1.5
 """Given to the job's thread to end [s]."""
@@ -80,7 +79,7 @@ class ActorNode(Node):
         )
         self._observations = ObservationPublisher(self, self._environment.frame_name)
         self._environment.judge = self._make_judge()
-        policy = Policy(_spec(self._environment), ACTION_DIM, config.agent)
+        policy = Policy(observation_spec(config.cameras), ACTION_DIM, config.agent)
         self._source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
         memory = JobMemory(Path(config.run_dir) if config.run_dir else None, self._source)
@@ -246,11 +245,6 @@ class ActorNode(Node):
                 raise
             return
         self._board.status(Phase.DONE, "", json.dumps(result))
-
-
-def _spec(environment: Environment) -> ObservationSpec:
-    spaces = environment.observation_space.spaces
-    return {key: (tuple(space.shape), space.dtype.name) for key, space in sorted(spaces.items())}
 
 
 def run() -> int:

@@ -22,7 +22,7 @@ from serl_actor.veto_key import VetoKey
 from serl_actor.workspace import Workspace
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Array
-from serl_learner.types import Source
+from serl_learner.types import ObservationSpec, Source, spec_of
 
 logger = logging.getLogger(__name__)
 
@@ -280,6 +280,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         if self._cameras.names:
             del observation[FINE]
         return observation | self._images
+
+
+def observation_spec(cameras: CamerasConfig) -> ObservationSpec:
+    """Shape and dtype of every key that an environment with these cameras observes."""
+    return spec_of(_space(cameras).sample())
 
 
 def _space(cameras: CamerasConfig) -> gymnasium.spaces.Dict:

@@ -13,7 +13,7 @@ from serl_franka_bringup.executable import ExecutableError
 from serl_franka_bringup.run_directory import RunDirectoryBusy
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][\w.]*:=")
-VERBS = ("run", "record", "train-reward", "eval", "bench", "doctor", "results")
+VERBS = ("run", "record", "train-reward", "eval", "data", "bench", "doctor", "results")
 
 
 def build_parser(verbs: tuple[str, ...] = VERBS) -> argparse.ArgumentParser:

@@ -42,10 +42,11 @@ _KINDS: dict[type, tuple[str, str]] = {
     Record: ("transitions", "serl_interfaces/msg/Transition"),
     Relabel: ("transitions/relabel", "serl_interfaces/msg/Relabel"),
 }
-_READERS: dict[str, tuple[Any, Callable[[Any], Entry]]] = {
+MESSAGES: dict[str, tuple[Any, Callable[[Any], Entry]]] = {
     "serl_interfaces/msg/Transition": (Transition, record_from_msg),
     "serl_interfaces/msg/Relabel": (RelabelMessage, relabel_from_msg),
 }
+"""Types that an episode is made of by name, and how their messages become entries."""
 _FIELD = re.compile(r"(?m)^\s*(?:(?P<package>\w+)/)?(?P<name>[A-Z]\w*)(?:\[[^\]]*\])?\s+\w+")
 
 
@@ -146,9 +147,9 @@ def _read(path: Path, stream: io.BytesIO) -> tuple[list[Entry], dict[str, str]]:
     reader = make_reader(stream, validate_crcs=True)
     for schema, _, message in reader.iter_messages(log_time_order=False):
         name = schema.name if schema else None
-        if name not in _READERS:
-            raise EpisodeError(f"{path} holds messages of type {name}, expected {[*_READERS]}")
-        kind, convert = _READERS[name]
+        if name not in MESSAGES:
+            raise EpisodeError(f"{path} holds messages of type {name}, expected {[*MESSAGES]}")
+        kind, convert = MESSAGES[name]
         entries.append(convert(deserialize_message(message.data, kind)))
     found = {m.name: dict(m.metadata) for m in reader.iter_metadata()}
     return entries, found.get(METADATA, {})

@@ -1,0 +1,1 @@
+"""What `./serl data` does: one module for each of its actions."""

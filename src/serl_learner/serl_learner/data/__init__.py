@@ -1,0 +1,1 @@
+"""Recorded data: bags read, checked, shown, brought in and out. No ROS."""

@@ -1,0 +1,179 @@
+"""Messages in the files that `ros2 bag record` and the learner's log write, as they lie there."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import zstandard
+from mcap.exceptions import EndOfFile
+from mcap.reader import make_reader
+from mcap.records import Channel, Footer, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader
+
+COMPRESSED = ".zstd"
+"""Ending of a file that rosbag2 compressed as a whole."""
+SUFFIXES = (".mcap", ".db3", f".mcap{COMPRESSED}", f".db3{COMPRESSED}")
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_MAGIC = b"\x89MCAP0\r\n"
+_LARGEST = 2**30  # of a record of an MCAP file [byte]
+
+
+class BagError(ValueError):
+    """A file that holds no bag, or one that is damaged; names it."""
+
+
+class RawMessage(NamedTuple):
+    """A serialised message: its topic, the name of its type, and its CDR bytes."""
+
+    topic: str
+    kind: str
+    data: bytes
+
+
+@dataclass
+class RawBag:
+    """What is known of a file once its messages have been read.
+
+    Attributes:
+      path: of the file.
+      truncated: it ends in the middle: whoever wrote it was killed.
+      metadata: records of its own by name (MCAP).
+      definitions: text that defines a type, by name, where the file holds it.
+      others: types of messages that were passed over, with their count.
+    """
+
+    path: Path
+    truncated: bool = False
+    metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    others: dict[str, int] = field(default_factory=dict)
+
+
+def bag_files(path: Path) -> list[Path]:
+    """The bag files that a path names: itself, or those below a directory, in natural order.
+
+    Raises:
+      BagError: there is nothing, or no bag.
+    """
+    if not path.exists():
+        raise BagError(f"{path}: there is no such file or directory")
+    found = [path] if path.is_file() else sorted(path.rglob("*"), key=_natural)
+    found = [p for p in found if p.name.endswith(SUFFIXES) and not p.name.startswith(".")]
+    if not found:
+        raise BagError(f"{path} holds no bag: no file ends in {', '.join(SUFFIXES)}")
+    return found
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    parts = re.split(r"(\d+)", str(path))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def read_messages(bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
+    """All messages of these types in the order of the file; fills in `bag` on the way.
+
+    Raises:
+      BagError: the file is damaged, or no bag.
+    """
+    try:
+        with _opened(bag.path) as (path, ending):
+            yield from (_read_mcap if ending == ".mcap" else _read_sqlite)(path, bag, kinds)
+    except BagError:
+        raise
+    except (sqlite3.Error, zstandard.ZstdError, ValueError, RuntimeError, EOFError) as error:
+        raise BagError(f"{bag.path} is damaged: {error}") from error
+    except Exception as error:  # mcap lets struct, lz4 and other errors through on bad bytes
+        raise BagError(f"{bag.path} is damaged ({type(error).__name__}): {error}") from error
+
+
+def read_metadata(path: Path, name: str) -> dict[str, str] | None:
+    """One metadata record of a finished MCAP file; None if there is none, or the file is none."""
+    if path.suffix != ".mcap":
+        return None
+    try:
+        with open(path, "rb") as stream:
+            found = make_reader(stream).iter_metadata()
+            return next((dict(m.metadata) for m in found if m.name == name), None)
+    except Exception:  # whoever reads the messages says what is wrong with it
+        return None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Path, str]]:
+    """The file without the compression of all of it, and its ending."""
+    if path.suffix != COMPRESSED:
+        yield path, path.suffix
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / path.stem
+        with open(path, "rb") as source, open(plain, "wb") as sink:
+            zstandard.ZstdDecompressor().copy_stream(source, sink)
+        yield plain, plain.suffix
+
+
+def _read_mcap(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
+    """Reads from the beginning, so that what a killed recorder left is found, too."""
+    with open(path, "rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            empty = stream.tell() == 0
+            raise BagError(f"{bag.path} is {'empty' if empty else 'no MCAP file'}")
+        stream.seek(0)
+        schemas: dict[int, Schema] = {}
+        channels: dict[int, Channel] = {}
+        finished = False
+        try:
+            reader = StreamReader(stream, validate_crcs=True, record_size_limit=_LARGEST)
+            for record in reader.records:
+                if isinstance(record, Schema):
+                    schemas[record.id] = record
+                    bag.definitions[record.name] = record.data.decode("utf-8", "replace")
+                elif isinstance(record, Channel):
+                    channels[record.id] = record
+                elif isinstance(record, Metadata):
+                    bag.metadata[record.name] = dict(record.metadata)
+                elif isinstance(record, Message):
+                    channel = channels[record.channel_id]
+                    kind = schemas[channel.schema_id].name if channel.schema_id else ""
+                    if kind in kinds:
+                        yield RawMessage(channel.topic, kind, record.data)
+                    else:
+                        bag.others[kind] = bag.others.get(kind, 0) + 1
+                finished = finished or isinstance(record, Footer)
+        except EndOfFile:
+            pass
+        bag.truncated = not finished
+
+
+def _read_sqlite(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
+    decompressor = zstandard.ZstdDecompressor()
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        topics = {number: (topic, kind) for number, topic, kind in _topics(database)}
+        for kind, text in _definitions(database):
+            bag.definitions[kind] = text
+        query = "SELECT topic_id, data FROM messages ORDER BY timestamp, id"
+        for number, data in database.execute(query):
+            topic, kind = topics[number]
+            if kind not in kinds:
+                bag.others[kind] = bag.others.get(kind, 0) + 1
+                continue
+            if data[:4] == _ZSTD:  # rosbag2 compressed each message
+                data = decompressor.decompressobj().decompress(data)
+            yield RawMessage(topic, kind, bytes(data))
+
+
+def _topics(database: sqlite3.Connection) -> Iterator[tuple[int, str, str]]:
+    yield from database.execute("SELECT id, name, type FROM topics")
+
+
+def _definitions(database: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    found = database.execute("SELECT name FROM sqlite_master WHERE name = 'message_definitions'")
+    if found.fetchone():
+        query = "SELECT topic_type, encoded_message_definition FROM message_definitions"
+        yield from database.execute(query)

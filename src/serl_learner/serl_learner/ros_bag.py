@@ -1,0 +1,116 @@
+"""Recordings of `transitions` and `transitions/relabel`, by `ros2 bag record` or by the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rclpy.serialization import deserialize_message
+
+from serl_learner.data.bag_file import BagError, RawBag, bag_files, read_messages, read_metadata
+from serl_learner.data.definitions import difference
+from serl_learner.data.recording import (
+    Finding,
+    Level,
+    RecordedEpisode,
+    Recording,
+    Spoiled,
+    assemble,
+)
+from serl_learner.episodes import EpisodeError
+from serl_learner.ros_log import MESSAGES, METADATA, read_episode, schema_text
+from serl_learner.ros_tensors import MalformedMessage
+from serl_learner.types import Entry, Relabel
+
+
+def read_recordings(paths: Iterable[Path]) -> Iterator[Recording]:
+    """What the bags hold that these paths name: files, or directories of any depth.
+
+    Each file of a log is a recording of its own; other files that lie in one directory are one
+    together, as rosbag2 begins a new file when one grows large.
+
+    Raises:
+      BagError: there is no bag at a path.
+    """
+    for path in paths:
+        bags: dict[Path, list[Path]] = {}
+        for file in bag_files(path):
+            if read_metadata(file, METADATA) is not None:
+                yield _sealed(file)
+            else:
+                bags.setdefault(file.parent, []).append(file)
+        for directory, files in bags.items():
+            yield _recorded(files[0] if len(files) == 1 else directory, files)
+
+
+def _sealed(path: Path) -> Recording:
+    """A file of the learner's log."""
+    recording = Recording(str(path))
+    try:
+        episode = read_episode(path)
+    except EpisodeError as error:
+        recording.findings.append(Finding(Level.UNUSABLE, str(error)))
+        return recording
+    recording.relabels = [entry for entry in episode.entries if isinstance(entry, Relabel)]
+    findings = []
+    if not episode.complete:
+        findings.append(Finding(Level.INCOMPLETE, f"it was broken off: {episode.reason}"))
+    elif episode.part:
+        findings.append(Finding(Level.INCOMPLETE, "it is the rest of one that was broken off"))
+    if episode.refused:
+        refused = ", ".join(map(str, episode.refused))
+        findings.append(Finding(Level.NOTE, f"records {refused} were refused by the learner"))
+    if episode.records:
+        recording.episodes.append(RecordedEpisode(str(path), episode, tuple(findings)))
+    return recording
+
+
+def _recorded(source: Path, files: list[Path]) -> Recording:
+    """What somebody else recorded, in these files."""
+    findings: list[Finding] = []
+    found: list[Entry | Spoiled] = []
+    for file in files:
+        bag = RawBag(file)
+        try:
+            for raw in read_messages(bag, frozenset(MESSAGES)):
+                if not found and (text := _other_definition(bag, raw.kind)):
+                    raise BagError(f"{file}: {text}")
+                found.append(_decode(raw.kind, raw.data))
+        except BagError as error:
+            findings.append(Finding(Level.UNUSABLE, str(error)))
+        if bag.truncated:
+            text = f"{file} ends in the middle: it was cut off; what comes before is read"
+            findings.append(Finding(Level.NOTE, text))
+    recording = assemble(str(source), found)
+    if not recording.episodes and not recording.relabels and not findings:
+        findings.append(
+            Finding(Level.UNUSABLE, f"{source} holds no message of {', '.join(MESSAGES)}")
+        )
+    recording.findings = findings
+    return recording
+
+
+def _other_definition(bag: RawBag, kind: str) -> str:
+    """Why messages of this type cannot be read, if the file defines it otherwise."""
+    definition = bag.definitions.get(kind)
+    other = difference(definition, schema_text(kind).decode()) if definition else ""
+    return f"recorded with another definition of {kind}: {other} differs" if other else ""
+
+
+def _decode(kind: str, data: bytes) -> Entry | Spoiled:
+    """An entry; one that may not be used, with why.
+
+    Raises:
+      BagError: the bytes are no such message.
+    """
+    message_type, convert = MESSAGES[kind]
+    try:
+        message = deserialize_message(data, message_type)
+    except Exception as error:  # what the middleware raises on bad bytes
+        raise BagError(f"{len(data)} bytes are no {kind}: {error}") from error
+    try:
+        return convert(message)
+    except MalformedMessage as error:
+        episode = int(getattr(message, "episode", 0))
+        session = bytes(message.session)
+        return Spoiled(message.actor_id, session, int(message.seq), episode, str(error))

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from serl_controllers.arm import ArmState
 from serl_learner.rewards.estimator import RewardEstimator
+from serl_learner.rewards.model import RewardModel
 from serl_learner.types import Observation
 
 SOURCES = ("sparse", "classifier")
@@ -76,6 +77,10 @@ class LocalJudge:
     def threshold(self) -> float:
         """Of the probability."""
         return self._estimator.threshold
+
+    def adopt(self, model: RewardModel) -> None:
+        """Judges by another model of the same kind from now on."""
+        self._estimator.adopt(model)
 
     def begin(self) -> None:
         """Forgets the frames seen."""

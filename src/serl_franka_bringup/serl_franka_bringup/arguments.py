@@ -14,7 +14,7 @@ _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 ROLES = ("all", "robot", "learner", "arm")
 JOBS = ("train", "evaluate", "label")
 DEVICES = ("none", *operators.DEVICES)
-REWARDS = ("sparse", "classifier")
+REWARDS = ("sparse", "classifier", "vice")
 PARTS = {"train": "", "evaluate": "evaluation", "label": ""}  # folder of the run directory by job
 _NOT_NEGATIVE = (
     "seed",
@@ -63,10 +63,15 @@ class Arguments:
         "the task's",
     )
     reward: str = _argument(
-        "sparse", "which reward is learned from: sparse, the pose; classifier, the pictures"
+        "sparse",
+        "which reward is learned from: sparse, the pose; classifier, the pictures; vice, the "
+        "pictures, by a classifier that is trained meanwhile",
     )
     reward_model: str = _argument(
         "", "file of the reward classifier; empty: the task's, which ./serl train-reward wrote"
+    )
+    goals_dir: str = _argument(
+        "", "labelled frames, the solved ones are vice's goals; empty: the task's"
     )
     positives: int | None = _argument(
         None, "frames to label that show the task solved; without: the actor's default"
@@ -119,7 +124,12 @@ class Arguments:
     @property
     def judged(self) -> bool:
         """A reward classifier says what a success is."""
-        return self.reward == "classifier" and self.job != "label"
+        return self.reward != "sparse" and self.job != "label"
+
+    @property
+    def by_vice(self) -> bool:
+        """The learner trains that classifier."""
+        return self.reward == "vice" and self.job == "train"
 
     @property
     def part(self) -> str:

@@ -72,7 +72,8 @@ class InProcessCrew:
     @cached_property
     def learner(self) -> Learner:
         """Made when it is first needed: who only records frames has none."""
-        return Learner(self._setup.learner, self._spec, ACTION_DIM, self._seed)
+        setup = self._setup
+        return Learner(setup.learner, self._spec, ACTION_DIM, self._seed, goals=setup.goals)
 
     @cached_property
     def _policy(self) -> Policy:
@@ -89,9 +90,16 @@ class InProcessCrew:
             self.demonstrated.append(record)
         while (metrics := self.learner.work()) is not None:
             self._metrics = metrics
+            self._judge_anew()
         if self.learner.online_steps // self._report_every > before:
             self.points.append(self._point())
             self._report(self.points[-1])
+
+    def _judge_anew(self) -> None:
+        """With vice the judge is the classifier as it is now."""
+        goals, judge, vice = self._setup.goals, self._setup.judge, self.learner.agent.vice
+        if goals is not None and judge is not None and vice is not None:
+            judge.adopt(goals.model(vice))
 
     def _point(self) -> dict[str, Any]:
         recent = self._training.recent

@@ -32,6 +32,7 @@ _NOT_LEARNING = {
         "compression",
         "demonstrations_dir",
         "features_dir",
+        "goals_dir",
         "lease_s",
         "log_bytes",
         "log_dir",

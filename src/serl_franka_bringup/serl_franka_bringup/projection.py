@@ -68,7 +68,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.evaluation_episodes": arguments.episodes,
         "job.labels.positives": arguments.positives,
         "job.labels.negatives": arguments.negatives,
-        "reward.source": arguments.reward if arguments.judged else None,
+        "reward.source": "classifier" if arguments.judged else None,
         "run_dir": str(Path(arguments.run_dir) / arguments.part) if arguments.run_dir else None,
     }
     said = {name: value for name, value in job.items() if value is not None}
@@ -76,7 +76,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "sim": {"video.directory": arguments.video_dir} if arguments.video_dir else {},
         "expert": {"seed": arguments.seed},
         "actor": {"seed": arguments.seed, **said},
-        "learner": {"seed": arguments.seed, **_directories(arguments)},
+        "learner": {"seed": arguments.seed, **_directories(arguments), **_goals(arguments)},
         "metrics_writer": _tensorboard(arguments),
     }
 
@@ -161,6 +161,12 @@ def _directories(arguments: Arguments) -> Parameters:
         "checkpoint_dir": checkpoints,
         "features_dir": str(Path(arguments.run_dir) / "features"),
     }
+
+
+def _goals(arguments: Arguments) -> Parameters:
+    if not arguments.by_vice:
+        return {}
+    return {"agent.vice.enabled": True, "goals_dir": arguments.goals_dir}
 
 
 def _tensorboard(arguments: Arguments) -> Parameters:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EPISODES = "episodes"
 MODEL = "classifier.model"
+VICE_MODEL = "vice.model"  # as the learner calls it
 
 
 def rewards_path(root: Path, task: str) -> Path:
@@ -29,10 +30,15 @@ def rewards_path(root: Path, task: str) -> Path:
 def classifier_parameters(arguments: Arguments) -> dict[str, Any]:
     """Parameters of the node reward_classifier; none if no classifier says what a success is.
 
-    Without the file, as on the learner's machine, it is not known which model it is.
+    Without the file, as on the learner's machine, it is not known which model it is. With vice it
+    comes from the learner, and for an evaluation from beside the policy.
     """
     if not arguments.judged:
         return {}
+    if arguments.by_vice:
+        return {"online": True}
+    if arguments.reward == "vice":
+        return {"model": str(Path(arguments.run_dir) / "checkpoints" / VICE_MODEL)}
     path = Path(arguments.reward_model)
     known = {"model_id": _header(path)["model_id"]} if path.is_file() else {}
     return {"model": str(path), **known}
@@ -48,12 +54,16 @@ def complete(file: TaskFile, arguments: Arguments, root: Path) -> Arguments:
 
     Raises:
       ConfigError: a reward classifier is to judge, or frames to be recorded for one, but nothing
-        is seen, or there is no usable model; says which commands make one.
+        is seen, or there is no usable model, or for vice no goal; says which commands make them.
     """
     if arguments.job == "label" and arguments.observation is None:  # nothing else can be labelled
         arguments = dataclasses.replace(arguments, observation="image")
-    model = arguments.reward_model or str(rewards_path(root, file.name).absolute() / MODEL)
-    arguments = dataclasses.replace(arguments, reward_model=model)
+    home = rewards_path(root, file.name).absolute()
+    arguments = dataclasses.replace(
+        arguments,
+        reward_model=arguments.reward_model or str(home / MODEL),
+        goals_dir=arguments.goals_dir or str(home / EPISODES),
+    )
     _check_model(file.observing(arguments.observation), arguments)
     return arguments
 
@@ -67,7 +77,9 @@ def _check_model(file: TaskFile, arguments: Arguments) -> None:
             f"a reward classifier judges pictures, but the observation is "
             f"'{file.task.observation}'; observation:=image?"
         )
-    if labels or arguments.roles in ("learner", "arm"):
+    if arguments.by_vice and arguments.roles in ("all", "learner"):
+        _check_goals(file, Path(arguments.goals_dir))
+    if labels or arguments.roles in ("learner", "arm") or arguments.reward == "vice":
         return
     path = Path(arguments.reward_model)
     if not path.is_file():
@@ -80,6 +92,14 @@ def _check_model(file: TaskFile, arguments: Arguments) -> None:
         raise ConfigError(
             f"reward_model: {path} looks through {', '.join(missing)}, but the cameras of the "
             f"task {file.name} are {', '.join(file.task.cameras)}"
+        )
+
+
+def _check_goals(file: TaskFile, directory: Path) -> None:
+    if not any(directory.glob("*.mcap")):
+        raise ConfigError(
+            f"goals_dir: {directory} holds no labelled frames, of which vice takes its goals: "
+            f"record some with ./serl record {file.name} --rewards"
         )
 
 

@@ -29,6 +29,7 @@ from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.simulation import Simulation
 
 if TYPE_CHECKING:
+    from serl_learner.rewards.goals import Goals
     from serl_sim.camera_rig import CameraRig
     from serl_sim.film import Film
 
@@ -115,6 +116,7 @@ class Setup:
     cameras: CamerasConfig
     client: SimulationClient
     judge: LocalJudge | None = None  # who says what a success is; None: the pose
+    goals: Goals | None = None  # with vice
 
 
 def load_setup(
@@ -135,20 +137,24 @@ def load_setup(
     compliance = config.build(Compliance, tree["sim"]["compliance"], "sim.compliance")
     expert = config.build(ExpertConfig, tree["expert"]["expert"], "expert.expert")
     not_learning = {field.name for field in dataclasses.fields(SessionConfig)}
+    not_learning |= {"goals_dir"}
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
     law = compliance.law_parameters(scene.target)
     simulation = Simulation(scene, law, tree["sim"]["control_period"])
     cameras = config.build(RigConfig, tree["sim"].get("cameras", {}), "sim.cameras")
     rig = _open_rig(cameras, simulation)
     film = config.build(FilmConfig, {**tree["sim"].get("video", {}), "directory": film_dir}, "film")
+    built = config.build(LearnerConfig, learner, "learner")
+    goals = _load_goals(arguments, built)
     return Setup(
         seed=arguments.seed,
         job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
         task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
-        learner=config.build(LearnerConfig, learner, "learner"),
+        learner=built,
         cameras=config.build(CamerasConfig, tree["actor"].get("cameras", {}), "actor.cameras"),
         client=SimulationClient(simulation, ScriptedExpert(expert), film, rig),
-        judge=_load_judge(tree.get("reward_classifier")),
+        judge=_load_judge(tree.get("reward_classifier"), goals),
+        goals=goals,
     )
 
 
@@ -158,7 +164,20 @@ def load_given(given: argparse.Namespace, film_dir: str = "", **arguments: Any) 
     return load_setup(given.task, graph.Arguments(**arguments), overrides, film_dir)
 
 
-def _load_judge(parameters: Mapping[str, Any] | None) -> LocalJudge | None:
+def _load_goals(arguments: graph.Arguments, learner: LearnerConfig) -> Goals | None:
+    """With vice, the goals as the learner's node would load them. Raises BadFrames."""
+    if not arguments.by_vice:
+        return None
+    from serl_learner.rewards.frame_files import read_frames  # these compile
+    from serl_learner.rewards.goals import encode_goals
+    from serl_learner.ros_log import read_episode
+
+    frames, sizes = read_frames(Path(arguments.goals_dir), read_episode)
+    agent = learner.agent
+    return encode_goals(frames, sizes, agent.vice, agent.encoder, arguments.seed)
+
+
+def _load_judge(parameters: Mapping[str, Any] | None, goals: Goals | None) -> LocalJudge | None:
     """The classifier as its node would load it.
 
     Raises:
@@ -170,9 +189,9 @@ def _load_judge(parameters: Mapping[str, Any] | None) -> LocalJudge | None:
     from serl_learner.rewards.model import Judgement
     from serl_learner.rewards.model_file import read_model
 
-    judgement = Judgement(read_model(Path(parameters["model"])))
+    model = goals.model(goals.first) if goals else read_model(Path(parameters["model"]))
     said = {name: parameters[name] for name in ("threshold", "frames") if name in parameters}
-    return LocalJudge(RewardEstimator(judgement, **said))
+    return LocalJudge(RewardEstimator(Judgement(model), **said))
 
 
 def _open_rig(cameras: RigConfig, simulation: Simulation) -> CameraRig | None:

@@ -16,9 +16,10 @@ from serl_learner.frame_ring import Frame
 from serl_learner.frame_slots import KeyedFrame
 from serl_learner.replay import Ring
 from serl_learner.replay_half import ReplayHalf
+from serl_learner.rewards.goals import Goals
 from serl_learner.segments import Joined, SegmentJoiner, halves
 from serl_learner.types import ObservationSpec, Record, Relabel, Source
-from serl_learner.updates import update_high_utd
+from serl_learner.updates import update_high_utd, update_vice
 from serl_learner.validation import check_record, check_relabel
 from serl_learner.vision.cameras import IMAGE, cameras
 
@@ -67,15 +68,18 @@ class Learner:
         action_dim: int,
         seed: int,
         agent: SACAgent | None = None,
+        goals: Goals | None = None,
     ) -> None:
-        """Goes on with `agent`; without one, begins with that of the seed.
+        """Goes on with `agent`; without one, begins with that of the seed. VICE needs `goals`.
 
-        Raises WeightsError, and ValueError if replay has no room for one transition.
+        Raises WeightsError, and ValueError if replay has no room for one transition or the goals
+        are of other cameras.
         """
         self.config = config
         self.spec = spec
         self.action_dim = action_dim
         self.agent = agent or create_agent(config, spec, action_dim, seed)
+        self._goals: Any = self._show(goals, agent is None) if config.agent.vice.enabled else None
         encoder = config.agent.encoder
         self.frames = FrameEncoder(spec, encoder) if cameras(spec) else None
         layout = self.frames.layout if self.frames else None
@@ -202,9 +206,30 @@ class Learner:
             return self._warm_start()
         if self.blocks_due < 1:
             return None
-        self.agent, metrics = self._update(self.agent, self.prior, self.online)
+        metrics = self._train_vice()
+        self.agent, of_agent = self._update(self.agent, self.prior, self.online)
         self.blocks += 1
+        metrics |= of_agent
         return {name: float(value) for name, value in metrics.items()}
+
+    def _show(self, goals: Goals | None, fresh: bool) -> Any:
+        """Puts the goals on the device; a fresh classifier has seen labelled frames first."""
+        if goals is None:
+            raise ValueError("vice is enabled, but there are no goal frames")
+        goals.check(self.spec)
+        if fresh:  # copied: updates donate it
+            self.agent = self.agent.replace(vice=jax.tree.map(jax.numpy.copy, goals.first))
+        return jax.device_put(goals.solved)
+
+    def _train_vice(self) -> dict[str, Any]:
+        """The classifier's turn, if this block is one of its own; before the agent's, so that
+        both count the same blocks."""
+        vice, config = self.agent.vice, self.config.agent
+        if vice is None or self.blocks % config.vice.every:
+            return {}
+        vice, metrics = update_vice(vice, self._goals, self.online, config)
+        self.agent = self.agent.replace(vice=vice)
+        return dict(metrics)
 
     def _warm_start(self) -> dict[str, float]:
         count = min(AT_ONCE, self.config.warm_start.updates - self.cloned)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,9 @@ from serl_learner.learner_report import phase
 from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionConfig
 from serl_learner.log_lock import LogLock
 from serl_learner.params_codec import ParamsError, read_params
+from serl_learner.rewards.frame_files import read_frames
+from serl_learner.rewards.frames import BadFrames
+from serl_learner.rewards.goals import Goals, encode_goals
 from serl_learner.ros_learner_worker import LearnerWorker
 from serl_learner.ros_log import COMPRESSIONS, encode_episode, read_episode
 from serl_learner.ros_params import params_to_msg
@@ -66,6 +70,7 @@ class NodeConfig:
         reads it instead. Without it everything is encoded again.
       checkpoint_every_s: between two checkpoints [s]; what a kill makes the learner do again.
       compression: of the log's files: "zstd", "lz4" or "none".
+      goals_dir: labelled frames, of which VICE takes the solved ones for goals.
       serve_checkpoint: a file written by `save_checkpoint` with the tag "best", or its directory:
         gives out that policy and learns nothing.
     """
@@ -76,6 +81,7 @@ class NodeConfig:
     features_dir: str = ""
     checkpoint_every_s: float = 15.0
     compression: str = "zstd"
+    goals_dir: str = ""
     serve_checkpoint: str = ""
 
     def __post_init__(self) -> None:
@@ -112,7 +118,8 @@ class LearnerNode(Node):
             self._session.serve(read_params(path / BEST_POLICY if path.is_dir() else path))
         self._last_heard: float | None = None
         self._status = StatusPublisher(self)
-        self._worker = LearnerWorker(self, self._session, self._config.checkpoint_every_s)
+        every, goals = self._config.checkpoint_every_s, self._make_goals(config, session)
+        self._worker = LearnerWorker(self, self._session, every, goals)
         self._make_interface()
         self._watch()
         self._worker.start()
@@ -121,6 +128,21 @@ class LearnerNode(Node):
         paths = [_path(getattr(self._config, f"{n}_dir")) for n in ("demonstrations", "log")]
         encode = partial(encode_episode, compression=self._config.compression)
         return EpisodeStore(*paths, read_episode, encode, DiskSpace(log.min_free_bytes))
+
+    def _make_goals(
+        self, config: LearnerConfig, session: SessionConfig
+    ) -> Callable[[], Goals] | None:
+        """What makes the goals, for the worker: it takes a while."""
+        if not config.agent.vice.enabled:
+            return None
+        directory = Path(self._config.goals_dir)
+
+        def make() -> Goals:
+            frames, sizes = read_frames(directory, read_episode)
+            agent = config.agent
+            return encode_goals(frames, sizes, agent.vice, agent.encoder, session.seed)
+
+        return make
 
     def _make_interface(self) -> None:
         self._transitions = self.create_subscription(
@@ -221,7 +243,7 @@ def run() -> int:
         while not stop.is_set() and time.monotonic() < until:
             executor.spin_once(timeout_sec=0.1)
     idle = node.close()
-    if isinstance(node.failure, (EpisodeError, CheckpointError, WeightsError)):
+    if isinstance(node.failure, (EpisodeError, CheckpointError, WeightsError, BadFrames)):
         print(f"learner: {node.failure}", file=sys.stderr)
     elif node.failure is not None:
         traceback.print_exception(node.failure)

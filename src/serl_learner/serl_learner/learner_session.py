@@ -280,6 +280,7 @@ class LearnerSession:
             encoded = published.find(version)
             with self._store.space.room(path.parent, len(encoded.data)):
                 write_params(path, encoded)
+            self.trainer.save_reward(path.parent)
             return path
         return self._writer.write(self._snapshot(self.learner))
 

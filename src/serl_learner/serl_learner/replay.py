@@ -124,6 +124,14 @@ def sample(ring: Ring, key: jax.Array, batch: int) -> Transition:
     return jax.tree.map(lambda leaf: leaf[index], ring.data)
 
 
+def sample_following(ring: Ring, key: jax.Array, batch: int) -> Frame:
+    """What came of `batch` transitions, uniform with replacement: for every camera the newest
+    frame of the next observation, [batch, ...]; the ring must not be empty."""
+    row_key, crop_key = jax.random.split(key)
+    slots = ring.data["next_frames"][_newest_rows(ring, row_key, batch)]
+    return {k: x[:, 0] for k, x in look_up(ring.frames or {}, slots[:, -1:], crop_key).items()}
+
+
 def sample_mixed(prior: Ring, online: Ring, key: jax.Array, batch: int) -> Transition:
     """Half prior data, half online, interleaved so that every slice holds both (RLPD; D11).
 

@@ -11,12 +11,15 @@ from rclpy.node import Node
 from serl_controllers.ros_arm import ns_from_time
 from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
-from serl_controllers.ros_qos import METRICS, REWARD, STATE
+from serl_controllers.ros_qos import METRICS, PARAMS, REWARD, STATE
 from serl_controllers.ros_status import StatusPublisher
-from serl_interfaces.msg import Metrics, Observation, RewardEstimate
+from serl_interfaces.msg import Metrics, Observation, PolicyParams, RewardEstimate
 from serl_learner.rewards.estimator import RewardEstimator
-from serl_learner.rewards.model import Judgement, UnusableObservation
+from serl_learner.rewards.model import Judgement, RewardModel, UnusableObservation
 from serl_learner.rewards.model_file import read_model
+from serl_learner.rewards.published import decode_model
+from serl_learner.ros_params import params_from_msg
+from serl_learner.ros_publications import REWARD_PARAMS
 from serl_learner.ros_tensors import MalformedMessage, tensors_from_msgs
 from serl_learner.vision.cameras import IMAGE
 
@@ -29,19 +32,21 @@ class RewardClassifierConfig:
     """Parameters of the node.
 
     Attributes:
+      online: judge by what the learner publishes on `reward_params` (VICE), not by a file.
       model: file that `./serl train-reward` wrote.
       model_id: what it must hold; empty: anything.
       threshold: of the probability, in place of the model's.
       frames: in a row that make a success, in place of the model's.
     """
 
+    online: bool = False
     model: str = ""
     model_id: str = ""
     threshold: float | None = None
     frames: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.model:
+        if not self.model and not self.online:
             raise ValueError("model is empty, expected a file that ./serl train-reward wrote")
 
 
@@ -58,23 +63,50 @@ class RewardClassifierNode(Node):
         config = declare_from(self, RewardClassifierConfig)
         refuse_unknown(self)
         keep_parameters(self)
+        self._config = config
+        self._estimator: RewardEstimator | None = None
+        self._refusal, self._successes, self._probability = "", 0, 0.0
+        self._status = StatusPublisher(self)
+        self._metrics = self.create_publisher(Metrics, "metrics", METRICS)
+        if config.online:
+            self.create_subscription(PolicyParams, REWARD_PARAMS, self._on_params, PARAMS)
+        else:
+            self._begin(self._read())
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=steady)
+        self._watch()
+
+    def _read(self) -> RewardModel:
+        """The model of the file."""
+        config = self._config
         model = read_model(Path(config.model))
         if config.model_id and config.model_id != model.model_id:
             raise ValueError(
                 f"{config.model} holds model {model.model_id}, expected {config.model_id}: it was "
                 "trained anew since the run was planned"
             )
+        return model
+
+    def _on_params(self, message: PolicyParams) -> None:
+        """Judges by the newest classifier from the next observation on."""
+        try:
+            model = decode_model(params_from_msg(message))
+            if self._estimator is None:
+                self._begin(model)
+            else:
+                self._estimator.adopt(model)
+        except ValueError as error:  # all that is wrong with one is
+            self.get_logger().warning(f"reward parameters dropped: {error}")
+
+    def _begin(self, model: RewardModel) -> None:
+        """Compiles it, then is to be seen on `reward_estimate`."""
+        config = self._config
         self._estimator = RewardEstimator(Judgement(model), config.threshold, config.frames)
-        self._refusal, self._successes, self._probability = "", 0, 0.0
-        self._status = StatusPublisher(self)
-        self._metrics = self.create_publisher(Metrics, "metrics", METRICS)
         self._publisher = self.create_publisher(RewardEstimate, "reward_estimate", REWARD)
         self.create_subscription(Observation, "observation", self._on_observation, STATE)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(WATCH_PERIOD, self._watch, clock=steady)
-        self._watch()
 
     def _on_observation(self, message: Observation) -> None:
+        assert self._estimator is not None
         stamp_ns, step = ns_from_time(message.header.stamp), int(message.step)
         estimate = self._estimator.known(stamp_ns, step)
         if estimate is None:
@@ -102,6 +134,9 @@ class RewardClassifierNode(Node):
 
     def _watch(self) -> None:
         estimator = self._estimator
+        if estimator is None:
+            self._status.say("loading", "a classifier of the learner (reward_params)", "")
+            return
         waiting_for = "" if estimator.judged else "observations of the actor"
         detail = f"model {estimator.model_id}, threshold {estimator.threshold:.2f}"
         if self._refusal:

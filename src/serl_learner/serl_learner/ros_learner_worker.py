@@ -15,6 +15,7 @@ from serl_interfaces.msg import Relabel, Transition
 from serl_interfaces.srv import SaveCheckpoint
 from serl_learner.learner_report import Meter, overfull
 from serl_learner.learner_session import LearnerSession
+from serl_learner.rewards.goals import Goals
 from serl_learner.ros_publications import Publications
 from serl_learner.ros_records import record_from_msg, relabel_from_msg
 from serl_learner.ros_tensors import MalformedMessage
@@ -32,8 +33,16 @@ IDLE_WAIT = 0.1
 class LearnerWorker:
     """One thread around a session; the node's callbacks only put messages into the inbox."""
 
-    def __init__(self, node: Node, session: LearnerSession, checkpoint_every: float) -> None:
-        """Saves every `checkpoint_every` [s]; does nothing before `start`."""
+    def __init__(
+        self,
+        node: Node,
+        session: LearnerSession,
+        checkpoint_every: float,
+        goals: Callable[[], Goals] | None = None,
+    ) -> None:
+        """Saves every `checkpoint_every` [s]; does nothing before `start`. `goals` makes what
+        VICE needs."""
+        self._load_goals = goals
         self.session = session
         self.failure: Exception | None = None
         self.loaded = False
@@ -88,6 +97,8 @@ class LearnerWorker:
 
     def _run(self) -> None:
         try:
+            if self._load_goals is not None and not self.session.serving:
+                self.session.trainer.goals = self._load_goals()
             self.session.restore()
             self.loaded = True
             self._loop()
@@ -109,6 +120,9 @@ class LearnerWorker:
             encoded = self.session.take_unpublished()
             if encoded is not None:
                 self._out.send_params(encoded)
+            reward = self.session.trainer.take_unpublished_reward()
+            if reward is not None:
+                self._out.send_reward(reward)
             now = time.monotonic()
             if heard or worked or acked is None or now - acked > ACK_PERIOD:
                 self._out.send_acks(self.session.acknowledgements())

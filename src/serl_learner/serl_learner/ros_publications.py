@@ -15,6 +15,9 @@ from serl_learner.actor_sessions import Acknowledgement
 from serl_learner.params_codec import EncodedParams
 from serl_learner.ros_params import params_to_msg
 
+REWARD_PARAMS = "reward_params"
+"""Topic of the reward classifier that VICE trains: PolicyParams whose data is a model's file."""
+
 
 def ack_to_msg(ack: Acknowledgement) -> TransitionAck:
     """The message of one acknowledgement, without a stamp."""
@@ -44,6 +47,7 @@ class Publications:
         self._node = node
         self._acks = node.create_publisher(TransitionAck, "transitions/ack", ACK)
         self._params = node.create_publisher(PolicyParams, "policy_params", PARAMS)
+        self._reward: Any = None
         self._metrics = node.create_publisher(Metrics, "metrics", METRICS)
 
     def send_acks(self, acks: Iterable[Acknowledgement]) -> None:
@@ -54,6 +58,12 @@ class Publications:
     def send_params(self, encoded: EncodedParams) -> None:
         """One version of the policy."""
         self._send(self._params, params_to_msg(encoded))
+
+    def send_reward(self, encoded: EncodedParams) -> None:
+        """One version of the reward classifier that VICE trains."""
+        if self._reward is None:
+            self._reward = self._node.create_publisher(PolicyParams, REWARD_PARAMS, PARAMS)
+        self._send(self._reward, params_to_msg(encoded))
 
     def send_metrics(self, values: Mapping[str, float]) -> None:
         """Numbers by name; `updates` is also the step."""

@@ -19,7 +19,14 @@ from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.params_codec import EncodedParams
 from serl_learner.policy import Policy
 from serl_learner.published_params import PublishedParams
+from serl_learner.rewards.goals import Goals
+from serl_learner.rewards.model import RewardModel
+from serl_learner.rewards.model_file import write_model
+from serl_learner.rewards.published import encode_model
 from serl_learner.types import Entry, ObservationSpec, Record, Source
+
+VICE_MODEL = "vice.model"
+"""Beside the best policy, with VICE: the classifier, as a reward classifier's file."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,7 @@ class Trainer:
         self._features = features
         self._space = space or DiskSpace()
         self.cache: FrameCache | None = None
+        self.goals: Goals | None = None  # with VICE, to be set before there is a learner
         self.config = config
         self.session = session
         self.spec: ObservationSpec | None = None
@@ -92,6 +100,7 @@ class Trainer:
         self._backlog: deque[_Job] = deque()
         self._ahead = 0  # online steps that came while there was a backlog
         self._unpublished: EncodedParams | None = None
+        self._unpublished_reward: EncodedParams | None = None
         self._published_block = 0
         self._compilation: threading.Thread | None = None
 
@@ -101,7 +110,7 @@ class Trainer:
             return
         self.spec = spec
         dim = self.session.action_dim
-        learner = Learner(self.config, spec, dim, self.session.seed, agent)
+        learner = Learner(self.config, spec, dim, self.session.seed, agent, self.goals)
         learner.blocks = self._published_block = self.counted.blocks
         learner.cloned = self.counted.cloned
         learner.online_steps = self.counted.online_steps
@@ -259,11 +268,32 @@ class Trainer:
         return max(0, self.learner.allowed_steps() - self.learner.online_steps)
 
     def publish(self) -> None:
-        """Makes the next version of the policy, if there is a learner."""
+        """Makes the next version of the policy, if there is a learner; and with VICE that of the
+        reward, from the start."""
+        if self.goals is not None:
+            blocks = self.learner.blocks if self.learner else 0
+            self._unpublished_reward = encode_model(self.reward_model(), blocks)
         if self.learner is not None and self.published is not None and not self._unready:
             params = self.learner.policy_params()
             self._unpublished = self.published.publish(params, self.learner.updates)
             self._published_block = self.learner.blocks
+
+    def reward_model(self) -> RewardModel:
+        """With VICE, its classifier as it is now."""
+        assert self.goals is not None
+        vice = self.learner.agent.vice if self.learner else self.goals.first
+        assert vice is not None
+        return self.goals.model(vice)
+
+    def save_reward(self, directory: Path) -> None:
+        """With VICE, writes its classifier as it is now; OSError: it cannot be written."""
+        if self.goals is not None:
+            write_model(directory / VICE_MODEL, self.reward_model())
+
+    def take_unpublished_reward(self) -> EncodedParams | None:
+        """A reward classifier to publish now; each version once."""
+        encoded, self._unpublished_reward = self._unpublished_reward, None
+        return encoded
 
     def take_unpublished(self) -> EncodedParams | None:
         """Parameters to publish now; each version once."""

@@ -7,8 +7,10 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from serl_learner.agents.sac import Metrics, SACAgent
-from serl_learner.replay import Ring, Transition, sample_mixed
+from serl_learner.agents.sac import Metrics, SACAgent, SACConfig
+from serl_learner.replay import Ring, Transition, sample_following, sample_mixed
+from serl_learner.rewards import goals, vice
+from serl_learner.rewards.vice import Features, Vice
 from serl_learner.vision.augment import augment
 from serl_learner.vision.cameras import cameras
 
@@ -50,11 +52,36 @@ def actor_step(
 def draw(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Transition]:
-    """A fresh batch; raw images in it are augmented, those of o and o' independently (DrQ)."""
+    """A fresh batch; raw images in it are augmented, those of o and o' independently (DrQ).
+
+    With VICE the rewards in it are those of the classifier as it is now.
+    """
     key, sample_key = jax.random.split(agent.key)
     batch = dict(sample_mixed(prior, online, sample_key, batch_size))
     if cameras(batch["observation"]):
         keys = jax.random.split(jax.random.fold_in(sample_key, 1))
         for name, augment_key in zip(("observation", "next_observation"), keys, strict=True):
             batch[name] = augment(augment_key, batch[name], agent.config.encoder)
+    if agent.vice is not None:
+        config = agent.config
+        classifier = config.vice.classifier(config.encoder)
+        batch = vice.rewarded(agent.vice, batch, config.vice, classifier)
     return agent.replace(key=key), batch
+
+
+@partial(jax.jit, static_argnames="config", donate_argnums=0)
+def update_vice(
+    state: Vice, shown: Features, online: Ring, config: SACConfig
+) -> tuple[Vice, Metrics]:
+    """Trains the classifier, `updates` times, on goals against what the actors came to; `shown`
+    are features of the goals' crops, [N, K, h, w, c]."""
+    classifier, half = config.vice.classifier(config.encoder), config.vice.batch_size // 2
+
+    def step(state: Vice, _: None) -> tuple[Vice, Metrics]:
+        key, goal_key, other_key = jax.random.split(state.key, 3)
+        others = sample_following(online, other_key, half)
+        wanted = goals.draw(goal_key, shown, half)
+        return vice.update(state.replace(key=key), wanted, others, config.vice, classifier)
+
+    state, metrics = jax.lax.scan(step, state, None, length=config.vice.updates)
+    return state, jax.tree.map(jnp.mean, metrics)

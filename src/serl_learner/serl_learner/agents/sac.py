@@ -18,7 +18,9 @@ import optax
 from serl_learner import losses, tanh_gaussian
 from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
+from serl_learner.rewards.vice import Vice, ViceConfig, create_vice
 from serl_learner.types import ObservationSpec
+from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.encoder import ObservationEncoder
 
@@ -28,9 +30,10 @@ Metrics = dict[str, jax.Array]
 
 @dataclass(frozen=True)
 class SACConfig:
-    """Hyperparameters of the agent; `encoder` matters only for observations with images."""
+    """Hyperparameters of the agent; `encoder` and `vice` matter only with images."""
 
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    vice: ViceConfig = field(default_factory=ViceConfig)
     hidden: tuple[int, ...] = (256, 256)
     activation: str = "tanh"
     layer_norm: bool = True
@@ -64,7 +67,8 @@ class SACAgent(flax.struct.PyTreeNode):
     """Parameters, optimizers and PRNG key; every network has an optimizer of its own (D6, D39).
 
     `encoder` is what is trained of the shared observation encoder, by the critics' loss and with
-    their optimizer only; without images it has no parameters.
+    their optimizer only; without images it has no parameters. `vice` is the classifier that the
+    rewards are of, None if they are those recorded.
     """
 
     key: jax.Array
@@ -77,6 +81,7 @@ class SACAgent(flax.struct.PyTreeNode):
     actor_optimizer: optax.OptState
     critic_optimizer: optax.OptState
     temperature_optimizer: optax.OptState
+    vice: Vice | None
     action_dim: int = flax.struct.field(pytree_node=False)
     config: SACConfig = flax.struct.field(pytree_node=False)
 
@@ -246,9 +251,17 @@ def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SA
         actor_optimizer=_adam(config.learning_rate).init(actor),
         critic_optimizer=_adam(config.learning_rate).init(_together(encoder, critic)),
         temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
+        vice=_create_vice(encoder_key, observation, config) if config.vice.enabled else None,
         action_dim=action_dim,
         config=config,
     )
+
+
+def _create_vice(key: jax.Array, observation: Any, config: SACConfig) -> Vice:
+    newest = {name: x[:, -1] for name, x in observation.items() if name.startswith(FEATURES)}
+    if not newest:
+        raise ValueError("vice needs cameras and a frozen encoder: there are no features to judge")
+    return create_vice(jax.random.fold_in(key, 1), newest, config.vice.classifier(config.encoder))
 
 
 def policy_network(action_dim: int, config: SACConfig) -> GaussianPolicy:

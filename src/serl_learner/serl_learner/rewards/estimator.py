@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from serl_learner.rewards.debounce import Debounce
-from serl_learner.rewards.model import Judgement
+from serl_learner.rewards.model import Judgement, RewardModel
 from serl_learner.types import Observation
 
 
@@ -40,6 +40,12 @@ class RewardEstimator:
         self._debounce = Debounce(model.frames if frames is None else frames)
         self._last: Estimate | None = None
         self.judged = self.refused = 0
+
+    def adopt(self, model: RewardModel) -> None:
+        """Judges by these weights from now on; what was counted stays. Raises ValueError: the
+        model is of another kind."""
+        self._judgement.adopt(model)
+        self.model_id = model.model_id
 
     def known(self, stamp_ns: int, step: int) -> Estimate | None:
         """The last estimate, if it was of the observation with this stamp [ns] and number."""

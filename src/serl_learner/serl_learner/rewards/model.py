@@ -63,13 +63,15 @@ class RewardModel:
     @property
     def model_id(self) -> str:
         """Hash of weights and preprocessing, 16 hex digits."""
-        digest = hashlib.sha256(json.dumps(self._preprocessing(), sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps(self.preprocessing, sort_keys=True).encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
             digest.update(jax.tree_util.keystr(path).encode())
             digest.update(np.ascontiguousarray(leaf, np.dtype("<f4")).tobytes())
         return digest.hexdigest()[:16]
 
-    def _preprocessing(self) -> dict[str, Any]:
+    @property
+    def preprocessing(self) -> dict[str, Any]:
+        """What makes another function of the same weights."""
         encoder = asdict(self.config.encoder)
         return {
             "encoder": {name: encoder[name] for name in _SHAPING},
@@ -92,6 +94,18 @@ class Judgement:
         self._trunk_params, self._params = jax.device_put((trunk.params, model.params))
         self._judge = jax.jit(partial(_judge, RewardHead(model.config), trunk))
         self.classes({name: np.zeros(*spec) for name, spec in model.spec.items()})
+
+    def adopt(self, model: RewardModel) -> None:
+        """Judges with the weights of another model of the same kind from now on.
+
+        Raises ValueError: its preprocessing or its frozen network is another.
+        """
+        if model.preprocessing != self.model.preprocessing:
+            raise ValueError(
+                f"model {model.model_id} has {model.preprocessing}, expected"
+                f" {self.model.preprocessing}"
+            )
+        self.model, self._params = model, jax.device_put(model.params)
 
     def classes(self, observation: Observation) -> np.ndarray:
         """Probability of each class, [C].

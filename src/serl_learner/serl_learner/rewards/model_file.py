@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import zlib
 from pathlib import Path
@@ -18,7 +19,7 @@ from serl_learner.params_codec import CODEC, EncodedParams, ParamsError, decode
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import RewardHead
 from serl_learner.rewards.model import RewardModel
-from serl_learner.rewards.model_header import MAGIC, ModelError, open_model
+from serl_learner.rewards.model_header import MAGIC, ModelError, open_model, parse_header
 from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.trunk import Trunk
@@ -26,6 +27,11 @@ from serl_learner.vision.trunk import Trunk
 
 def write_model(path: Path, model: RewardModel) -> None:
     """Writes the model, atomically."""
+    write_file(path, model_to_bytes(model))
+
+
+def model_to_bytes(model: RewardModel) -> bytes:
+    """What a file of it holds."""
     data = flax.serialization.to_bytes(jax.device_get(model.params))
     header = {
         "model_id": model.model_id,
@@ -39,7 +45,7 @@ def write_model(path: Path, model: RewardModel) -> None:
         "codec": CODEC,
         "crc32": zlib.crc32(data),
     }
-    write_file(path, MAGIC + json.dumps(header).encode() + b"\n" + data)
+    return MAGIC + json.dumps(header).encode() + b"\n" + data
 
 
 def read_model(path: Path) -> RewardModel:
@@ -50,14 +56,28 @@ def read_model(path: Path) -> RewardModel:
       WeightsError: the frozen network cannot be loaded.
     """
     with open_model(path) as (header, file):
-        data = file.read()
+        return _model(str(path), header, file.read())
+
+
+def model_from_bytes(content: bytes, where: str) -> RewardModel:
+    """The model of a file's content; `where` it is from is for messages.
+
+    Raises:
+      ModelError, WeightsError: as `read_model`.
+    """
+    file = io.BytesIO(content)
+    header = parse_header(where, file)
+    return _model(where, header, file.read())
+
+
+def _model(where: str, header: dict[str, Any], data: bytes) -> RewardModel:
     try:
         config = _config(header["config"])
         sizes = {camera: (int(h), int(w)) for camera, (h, w) in header["sizes"].items()}
         trunk = frozen_trunk(config.encoder)
         if trunk.weights_hash != header["weights_hash"]:
             raise ModelError(
-                f"{path} was trained on weights {header['weights_hash']} of {config.encoder.kind},"
+                f"{where} was trained on weights {header['weights_hash']} of {config.encoder.kind},"
                 f" here are {trunk.weights_hash}"
             )
         layout = header["model_id"]
@@ -73,10 +93,10 @@ def read_model(path: Path) -> RewardModel:
             report=header["report"],
         )
     except (KeyError, TypeError, ParamsError) as error:
-        raise ModelError(f"{path} is damaged: {error!r}") from error
+        raise ModelError(f"{where} is damaged: {error!r}") from error
     if model.model_id != header["model_id"]:
         raise ModelError(
-            f"{path} says it is model {header['model_id']}, but holds {model.model_id}: its header"
+            f"{where} says it is model {header['model_id']}, but holds {model.model_id}: its header"
             " does not belong to its weights"
         )
     return model

@@ -34,20 +34,25 @@ def open_model(path: Path) -> Iterator[tuple[dict[str, Any], BinaryIO]]:
     """
     try:
         with path.open("rb") as file:
-            yield _header(path, file), file
+            yield parse_header(str(path), file), file
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _header(path: Path, file: BinaryIO) -> dict[str, Any]:
+def parse_header(where: str, file: BinaryIO) -> dict[str, Any]:
+    """Reads up to the first byte of the weights; `where` the bytes are from is for messages.
+
+    Raises:
+      ModelError: they are none of a model.
+    """
     begin = file.read(16)
     if not begin.startswith(MAGIC):
-        raise ModelError(f"{path} is no reward classifier: begins {begin!r}")
+        raise ModelError(f"{where} is no reward classifier: begins {begin!r}")
     file.seek(len(MAGIC))
     try:
         header = json.loads(file.readline().removesuffix(b"\n"))
     except ValueError as error:
-        raise ModelError(f"{path} has a damaged header: {error}") from error
+        raise ModelError(f"{where} has a damaged header: {error}") from error
     if not isinstance(header, dict) or "model_id" not in header:
-        raise ModelError(f"{path} has a damaged header: no model_id")
+        raise ModelError(f"{where} has a damaged header: no model_id")
     return header

@@ -16,7 +16,8 @@ from serl_learner.frame_encoder import FrameEncoder
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.frames import LabelledFrame, check_balance
 from serl_learner.rewards.head import RewardHead, ensemble_probabilities
-from serl_learner.types import spec_of
+from serl_learner.types import Record, spec_of
+from serl_learner.vision.config import EncoderConfig
 
 _SCORED = 256  # frames at once
 
@@ -31,7 +32,7 @@ def fit(frames: Sequence[LabelledFrame], config: ClassifierConfig, key: jax.Arra
       ValueError: the parameters became non-finite.
     """
     check_balance(frames, config.classes, "the frames to train on")
-    features = encode(frames, config)
+    features = encode_frames([frame.record for frame in frames], config.encoder)
     members = _members(np.array([frame.label for frame in frames]), config.classes)
     keys = jax.random.split(key, config.members)
     params = jax.device_get(_train_all(keys, features, *members, config))
@@ -43,10 +44,9 @@ def fit(frames: Sequence[LabelledFrame], config: ClassifierConfig, key: jax.Arra
     return params
 
 
-def encode(frames: Sequence[LabelledFrame], config: ClassifierConfig) -> dict[str, np.ndarray]:
-    """`features/<camera>` of the frames' cached crops, float16 [N, K, h, w, c]."""
-    encoder = FrameEncoder(spec_of(frames[0].record.observation), config.encoder)
-    maps = encoder.frames([frame.record for frame in frames])
+def encode_frames(records: Sequence[Record], config: EncoderConfig) -> dict[str, np.ndarray]:
+    """`features/<camera>` of the records' cached crops, float16 [N, K, h, w, c]."""
+    maps = FrameEncoder(spec_of(records[0].observation), config).frames(records)
     return {name: np.stack([frame[name] for frame in maps]) for name in maps[0]}
 
 
@@ -55,7 +55,8 @@ def score(params: Any, frames: Sequence[LabelledFrame], config: ClassifierConfig
     plain = replace(config, encoder=replace(config.encoder, crops=1))
     parts = []
     for start in range(0, len(frames), _SCORED):
-        features = encode(frames[start : start + _SCORED], plain)
+        records = [frame.record for frame in frames[start : start + _SCORED]]
+        features = encode_frames(records, plain.encoder)
         parts.append(np.asarray(_score(params, {k: x[:, 0] for k, x in features.items()}, plain)))
     return np.concatenate(parts)
 

@@ -1,0 +1,123 @@
+"""What VICE begins with: features of goal frames, and a classifier that has seen labelled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from serl_learner.frame_encoder import frozen_trunk
+from serl_learner.rewards import vice
+from serl_learner.rewards.frames import BadFrames, LabelledFrame, Sizes, check_balance, thin
+from serl_learner.rewards.model import RewardModel
+from serl_learner.rewards.training import encode_frames
+from serl_learner.rewards.vice import Features, Vice, ViceConfig
+from serl_learner.types import ObservationSpec
+from serl_learner.vision.cameras import IMAGE
+from serl_learner.vision.config import EncoderConfig
+
+GOALS = 200
+"""Frames that show the task solved, at most."""
+OTHERS = 600
+"""Labelled frames that do not, at most: for the first updates only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """Labelled frames, encoded.
+
+    solved, others: `features/<camera>` of the frames' cached crops, float16 [N, K, h, w, c].
+    sizes: height and width of the images [pixels], by camera.
+    seed: of the first classifier.
+    """
+
+    solved: dict[str, np.ndarray]
+    others: dict[str, np.ndarray]
+    sizes: Sizes
+    config: ViceConfig
+    encoder: EncoderConfig
+    seed: int = 0
+
+    @cached_property
+    def first(self) -> Vice:
+        """A classifier after `first_updates` on both kinds."""
+        classifier = self.config.classifier(self.encoder)
+        start = vice.create_vice(jax.random.PRNGKey(self.seed), _one(self.solved), classifier)
+        return _train(start, self.solved, self.others, self.config, self.encoder)
+
+    def model(self, state: Vice) -> RewardModel:
+        """The classifier as it is now, to judge observations with."""
+        return RewardModel(
+            config=self.config.classifier(self.encoder),
+            sizes=dict(self.sizes),
+            params=jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.params),
+            weights_hash=frozen_trunk(self.encoder).weights_hash,
+            threshold=self.config.threshold,
+            frames=self.config.frames,
+        )
+
+    def check(self, spec: ObservationSpec) -> None:
+        """Raises BadFrames: observations of `spec` have other cameras or image sizes."""
+        seen = {k.removeprefix(IMAGE): s[:2] for k, (s, _) in spec.items() if k.startswith(IMAGE)}
+        if seen != {camera: tuple(size) for camera, size in self.sizes.items()}:
+            raise BadFrames(f"goal frames have cameras {dict(self.sizes)}, the observation {seen}")
+
+
+def encode_goals(
+    frames: Sequence[LabelledFrame],
+    sizes: Sizes,
+    config: ViceConfig,
+    encoder: EncoderConfig,
+    seed: int = 0,
+) -> Goals:
+    """Of labelled frames, as many as are used.
+
+    Raises:
+      ValueError: the encoder is trained end to end.
+      BadFrames: a class has no frame.
+      WeightsError: the frozen network cannot be loaded.
+    """
+    if not encoder.frozen:
+        raise ValueError(f"vice judges what a frozen network sees, not encoder {encoder.kind!r}")
+    check_balance(frames, 2, "the labelled frames")
+    kept = thin(frames, {0: OTHERS, 1: GOALS}, np.random.default_rng(0))
+    alone = replace(encoder, stack=1)
+    solved = encode_frames([frame.record for frame in kept if frame.label == 1], alone)
+    others = encode_frames([frame.record for frame in kept if frame.label == 0], alone)
+    return Goals(solved, others, sizes, config, encoder, seed)
+
+
+def draw(key: jax.Array, frames: Features, count: int) -> dict[str, jax.Array]:
+    """A crop of each of `count` frames [N, K, h, w, c], with replacement: [count, h, w, c]."""
+    frame_key, crop_key = jax.random.split(key)
+    number, crops = next(iter(frames.values())).shape[:2]
+    frame = jax.random.randint(frame_key, (count,), 0, number)
+    crop = jax.random.randint(crop_key, (count,), 0, crops)
+    return {name: maps[frame, crop] for name, maps in frames.items()}
+
+
+@partial(jax.jit, static_argnames=("config", "encoder"))
+def _train(
+    start: Vice,
+    solved: dict[str, jax.Array],
+    others: dict[str, jax.Array],
+    config: ViceConfig,
+    encoder: EncoderConfig,
+) -> Vice:
+    half = config.batch_size // 2
+
+    def step(state: Vice, _: None) -> tuple[Vice, None]:
+        key, goal_key, other_key = jax.random.split(state.key, 3)
+        batches = draw(goal_key, solved, half), draw(other_key, others, half)
+        state = state.replace(key=key)
+        return vice.update(state, *batches, config, config.classifier(encoder))[0], None
+
+    return jax.lax.scan(step, start, None, length=config.first_updates)[0]
+
+
+def _one(frames: dict[str, np.ndarray]) -> dict[str, jax.Array]:
+    return {name: jnp.asarray(maps[:1, 0]) for name, maps in frames.items()}

@@ -70,7 +70,7 @@ def take(
         "counters": {
             "online_steps": learner.online_steps,
             "blocks": learner.blocks,
-            "cloned": learner.cloned,
+            "cloned": learner.warm_start.cloned,
             "demonstrations": learner.demonstrations,
             "version": version,
         },

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from serl_learner.agents.sac import Metrics, SACAgent
 from serl_learner.replay import Ring
-from serl_learner.updates import draw
+from serl_learner.updates import critic_step, draw
 
 AT_ONCE = 50
 """Cloning updates of a warm start between two looks at what else there is to do."""
@@ -24,16 +24,49 @@ class WarmStartConfig:
       enabled: off, the policy begins as its seed has it.
       updates: of the policy, on batches of the learner's size.
       demonstrations: successful ones that it waits for; no policy is given out before it is done.
+      policy_rests: blocks after it in which only the critics learn. Before they know what the
+        policy's actions are worth, they would lead it away from what it was shown.
     """
 
     enabled: bool = False
     updates: int = 2000
     demonstrations: int = 20
+    policy_rests: int = 300
 
     def __post_init__(self) -> None:
         for name in ("updates", "demonstrations"):
             if getattr(self, name) < 1:
                 raise ValueError(f"warm_start.{name} {getattr(self, name)} is below 1")
+        if self.policy_rests < 0:
+            raise ValueError(f"warm_start.policy_rests {self.policy_rests} is below 0")
+
+
+class WarmStart:
+    """How far the warm start of a learner is; `cloned` counts its updates."""
+
+    def __init__(self, config: WarmStartConfig, batch_size: int) -> None:
+        self._config, self._batch_size = config, batch_size
+        self.cloned = 0
+
+    def ahead(self, blocks: int) -> bool:
+        """Something of it is still to do before the first block: the policy is not ready to act."""
+        return self._config.enabled and self.cloned < self._config.updates and not blocks
+
+    def due(self, blocks: int, demonstrations: int) -> bool:
+        """And there are as many demonstrations as it was to wait for."""
+        return self.ahead(blocks) and demonstrations >= self._config.demonstrations
+
+    def rests(self, blocks: int) -> bool:
+        """The policy is as it was cloned, and stays so for this block."""
+        return self._config.enabled and blocks < self._config.policy_rests
+
+    def go_on(self, agent: SACAgent, prior: Ring) -> tuple[SACAgent, Metrics]:
+        """The next part of it; the argument `agent` is donated."""
+        count = min(AT_ONCE, self._config.updates - self.cloned)
+        agent, metrics = clone_many(agent, prior, count, self._batch_size)
+        self.cloned += count
+        whole = self.cloned == self._config.updates
+        return (agent.with_fresh_optimizers() if whole else agent), metrics
 
 
 @partial(jax.jit, static_argnames="batch_size", donate_argnums=0)
@@ -70,3 +103,16 @@ def clone_block(
         lambda agent: (agent, {"cloning_loss": jnp.float32(0.0)}),
         agent,
     )
+
+
+@partial(jax.jit, static_argnames=("utd_ratio", "batch_size"), donate_argnums=0)
+def rest_block(
+    agent: SACAgent, prior: Ring, online: Ring, utd_ratio: int, batch_size: int
+) -> tuple[SACAgent, Metrics]:
+    """A block in which the policy rests: `utd_ratio` critic updates, as `update_high_utd` does."""
+
+    def step(agent: SACAgent, _: None) -> tuple[SACAgent, Metrics]:
+        return critic_step(agent, prior, online, batch_size)
+
+    agent, metrics = jax.lax.scan(step, agent, None, length=utd_ratio)
+    return agent, jax.tree.map(jnp.mean, metrics)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from serl_learner.agents.sac import SACAgent, SACConfig
-from serl_learner.cloning import AT_ONCE, WarmStartConfig, clone_block, clone_many
+from serl_learner.cloning import WarmStart, WarmStartConfig, clone_block, rest_block
 from serl_learner.frame_encoder import FrameEncoder, input_spec
 from serl_learner.frame_ring import Frame
 from serl_learner.frame_slots import KeyedFrame
@@ -87,14 +87,13 @@ class Learner:
         self._online = ReplayHalf(spec, action_dim, config.replay_bytes, layout)
         self.online_steps = 0
         self.blocks = 0
-        self.cloned = 0
+        self.warm_start = WarmStart(config.warm_start, config.batch_size)
         self.demonstrations = 0
         self.relabelled = 0
         self._segments = SegmentJoiner(encoder.stack)
-        self._rule: Any = RULES[config.learn]
-        self._update: Any = partial(
-            self._rule, utd_ratio=config.utd_ratio, batch_size=config.batch_size
-        )
+        self._sizes = {"utd_ratio": config.utd_ratio, "batch_size": config.batch_size}
+        self._update: Any = partial(RULES[config.learn], **self._sizes)
+        self._rest: Any = partial(rest_block, **self._sizes)
 
     @property
     def prior(self) -> Ring:
@@ -138,15 +137,17 @@ class Learner:
 
     @property
     def warm_start_ahead(self) -> bool:
-        """The policy is still to be cloned before anything else: it is not ready to act."""
-        start = self.config.warm_start
-        return start.enabled and self.cloned < start.updates and not self.blocks
+        """The policy is not ready to act: it is still to be cloned."""
+        return self.warm_start.ahead(self.blocks)
 
     @property
     def warm_start_due(self) -> bool:
-        """There are as many demonstrations as it was to wait for."""
-        wanted = self.config.warm_start.demonstrations
-        return self.warm_start_ahead and self.demonstrations >= wanted
+        """Its next part is what `work` does."""
+        return self.warm_start.due(self.blocks, self.demonstrations)
+
+    @property
+    def _rests(self) -> bool:
+        return self.config.learn == "rl" and self.warm_start.rests(self.blocks)
 
     @property
     def training(self) -> bool:
@@ -203,11 +204,14 @@ class Learner:
         """Does one block, or a part of the warm start, if it is due and returns its metrics; None
         if nothing is due."""
         if self.warm_start_due:
-            return self._warm_start()
+            self.agent, cloned = self.warm_start.go_on(self.agent, self.prior)
+            return {name: float(value) for name, value in cloned.items()}
         if self.blocks_due < 1:
             return None
         metrics = self._train_vice()
-        self.agent, of_agent = self._update(self.agent, self.prior, self.online)
+        self.agent, of_agent = (self._rest if self._rests else self._update)(
+            self.agent, self.prior, self.online
+        )
         self.blocks += 1
         metrics |= of_agent
         return {name: float(value) for name, value in metrics.items()}
@@ -231,14 +235,6 @@ class Learner:
         self.agent = self.agent.replace(vice=vice)
         return dict(metrics)
 
-    def _warm_start(self) -> dict[str, float]:
-        count = min(AT_ONCE, self.config.warm_start.updates - self.cloned)
-        self.agent, metrics = clone_many(self.agent, self.prior, count, self.config.batch_size)
-        self.cloned += count
-        if not self.warm_start_ahead:
-            self.agent = self.agent.with_fresh_optimizers()
-        return {name: float(value) for name, value in metrics.items()}
-
     @property
     def reward_range(self) -> tuple[float, float] | None:
         """Rewards that can be learned: targets are clipped to it; None: any."""
@@ -256,9 +252,9 @@ class Learner:
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), self.agent
         )
         shapes = agent, self._prior.shapes, self._online.shapes
-        self._update = self._rule.lower(
-            *shapes, utd_ratio=self.config.utd_ratio, batch_size=self.config.batch_size
-        ).compile()
+        self._update = self._update.func.lower(*shapes, **self._sizes).compile()
+        if self._rests:
+            self._rest = rest_block.lower(*shapes, **self._sizes).compile()
 
     def allowed_steps(self) -> int:
         """Online steps that actors may have made in all before the next block is done."""

@@ -112,7 +112,7 @@ class Trainer:
         dim = self.session.action_dim
         learner = Learner(self.config, spec, dim, self.session.seed, agent, self.goals)
         learner.blocks = self._published_block = self.counted.blocks
-        learner.cloned = self.counted.cloned
+        learner.warm_start.cloned = self.counted.cloned
         learner.online_steps = self.counted.online_steps
         learner.demonstrations = self.counted.demonstrations
         self.learner = learner

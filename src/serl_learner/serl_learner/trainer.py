@@ -210,11 +210,6 @@ class Trainer:
         return self._cloning or (due and self.session.training)
 
     @property
-    def _unready(self) -> bool:
-        """The warm start is ahead: nobody shall act with this policy."""
-        return self.learner is not None and self.learner.warm_start_ahead and self.session.training
-
-    @property
     def behind(self) -> bool:
         """There is a backlog: the log holds more than what was trained on."""
         return bool(self._backlog)
@@ -273,7 +268,9 @@ class Trainer:
         if self.goals is not None:
             blocks = self.learner.blocks if self.learner else 0
             self._unpublished_reward = encode_model(self.reward_model(), blocks)
-        if self.learner is not None and self.published is not None and not self._unready:
+        if self.learner is not None and self.published is not None:
+            if self.session.training and self.learner.warm_start_ahead:
+                return  # nobody shall act with this policy
             params = self.learner.policy_params()
             self._unpublished = self.published.publish(params, self.learner.updates)
             self._published_block = self.learner.blocks

@@ -12,6 +12,7 @@ BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 VISION = ("-m", "serl_franka_bringup.in_process", "--observation", "image")
 SMALL = ("learner.agent.encoder.kind=small", "learner.utd_ratio=4", "learner.batch_size=64")
+FOOLING = ("-m", "serl_franka_bringup.adversarial_check", "--picture", "{out}/reward_fooled.png")
 PERIOD = ("-m", "serl_franka_bringup.period_report")
 
 
@@ -86,6 +87,12 @@ ROWS: Mapping[str, Row] = {
     "pcb-vision-crops": Row(
         "cached crops against fresh ones in every batch, offline; [--updates N --crops K ...]",
         ("-m", "serl_franka_bringup.crops_comparison"),
+        options=True,
+    ),
+    "pcb-reward-adversarial": Row(
+        "how often a policy that maximises the reward classifier's output fools it, before and "
+        "after it was taught; with a picture; [--steps N ...]",
+        (*FOOLING, "--model", "runs/pcb/rewards/classifier.model"),
         options=True,
     ),
     "pcb-realtime": Row(

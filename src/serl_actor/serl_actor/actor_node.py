@@ -168,6 +168,7 @@ class ActorNode(Node):
             labels=config.job.labels,
             keys=keys,
             notes=self._robot.notes if isinstance(self._robot, RealtimeClient) else dict,
+            keep_failures=config.job.keep_failures,
         )
 
     def _wait_for_disk(self, what: str) -> None:

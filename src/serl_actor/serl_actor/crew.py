@@ -65,12 +65,13 @@ class ActorCrew:
         labels: LabelConfig | None = None,
         keys: OperatorKeys | None = None,
         notes: Notes = dict,
+        keep_failures: bool = False,
     ) -> None:
         """`watch` sees every observation; `attend` is called before each episode of the job.
 
         `stack`: so many pictures of each camera the policy sees at once. `labels`, `keys`: who
         labels frames, if that is the job; the latter also have the switch that holds the arm.
-        `notes`: see Recorder.
+        `notes`: see Recorder. `keep_failures`: demonstrations that fail are recorded, too.
         """
         self._environment = environment
         self._policy = policy
@@ -83,6 +84,7 @@ class ActorCrew:
         self._watch = watch
         self._attend = attend
         self._stack = stack
+        self._keep_failures = keep_failures
         keys = keys or OperatorKeys()
         self._labelling = Labelling(labels or LabelConfig(), keys)
         self._gate = HoldGate(keys.hold, board, 0.05 if lockstep else 0.0)
@@ -208,13 +210,14 @@ class ActorCrew:
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         self._outlet.begin(self._environment.task.episode_steps)
-        hold = isinstance(driver, OperatorDriver)
+        demonstrates = isinstance(driver, OperatorDriver)
+        hold = demonstrates and not self._keep_failures
         watched = WatchedDriver(driver, self._watch)
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
         episode = run_episode(
             self._environment, watched, self.recorder, seed, hold, labelling, self._gate.held
         )
-        if hold and episode.success and self._demonstrations is not None:
+        if demonstrates and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode
 

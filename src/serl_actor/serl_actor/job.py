@@ -15,6 +15,8 @@ from serl_actor.training import RECENT, Training
 
 __all__ = ["Cancelled", "Crew", "Job", "JobConfig", "JobFailed", "Phase", "Training"]
 
+KINDS = ("train", "record", "evaluate", "label")
+
 EVALUATION_ATTEMPTS = 3
 """How often one evaluation episode may be begun."""
 
@@ -38,8 +40,10 @@ class JobConfig:
 
     Attributes:
       kind: "train" for the whole job, "evaluate" for its last part with what the learner serves,
-        "label" to record frames that a reward classifier is trained on.
+        "record" for demonstrations alone, "label" to record frames that a reward classifier is
+        trained on.
       demonstrations: successful ones the learner shall hold before training.
+      keep_failures: episodes of the operator that do not succeed are recorded, too.
       demonstration_attempts: episodes after which a failing operator ends the job.
       warm_up_steps: random steps before the policy acts; none once the learner trains.
       interventions: an operator may take over from the policy during training.
@@ -55,6 +59,7 @@ class JobConfig:
     kind: str = "train"
     demonstrations: int = 20
     demonstration_attempts: int = 200
+    keep_failures: bool = False
     warm_up_steps: int = 0
     interventions: bool = False
     max_env_steps: int = 5000
@@ -66,8 +71,8 @@ class JobConfig:
     labels: LabelConfig = field(default_factory=LabelConfig)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("train", "evaluate", "label"):
-            raise ValueError(f"kind {self.kind!r} is not 'train', 'evaluate' or 'label'")
+        if self.kind not in KINDS:
+            raise ValueError(f"kind {self.kind!r} is none of {', '.join(KINDS)}")
         if self.policy not in ("sampled", "deterministic"):
             raise ValueError(f"policy {self.policy!r} is not 'sampled' or 'deterministic'")
         if self.until is not None and not 0.0 <= self.until <= 1.0:
@@ -166,8 +171,9 @@ class Job:
         """
         began = self._clock()
         self._crew.say(Phase.STARTING)
-        if self._config.kind == "label":
-            return {**self._label(), "wall_s": round(self._clock() - began, 2)}
+        if self._config.kind in ("label", "record"):
+            result = self._label() if self._config.kind == "label" else self._record()
+            return {**result, "wall_s": round(self._clock() - began, 2)}
         if self._config.kind == "train":
             self._demonstrate()
             self._warm_up()
@@ -208,7 +214,14 @@ class Job:
             "env_steps": training.env_steps,
         }
 
-    def _demonstrate(self) -> None:
+    def _record(self) -> dict[str, object]:
+        """Records demonstrations until there are enough."""
+        attempts = self._demonstrate()
+        self._crew.settle()
+        return {"demonstrations": self._crew.demonstrations(), "episodes": attempts}
+
+    def _demonstrate(self) -> int:
+        """Until the learner holds enough of them; how many attempts it took."""
         attempts = 0
         wanted = self._config.demonstrations
         while (held := self._crew.demonstrations()) < wanted:
@@ -218,6 +231,7 @@ class Job:
             self._crew.run(self._crew.operator())
             self._crew.settle()
             attempts += 1
+        return attempts
 
     def _warm_up(self) -> None:
         """Random episodes; at least one if the learner knows no record to make a policy for."""

@@ -12,10 +12,10 @@ from serl_franka_bringup.task import OBSERVATIONS
 
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 ROLES = ("all", "robot", "learner", "arm")
-JOBS = ("train", "evaluate", "label")
+JOBS = ("train", "record", "evaluate", "label")
 DEVICES = ("none", *operators.DEVICES)
 REWARDS = ("sparse", "classifier", "vice")
-PARTS = {"train": "", "evaluate": "evaluation", "label": ""}  # folder of the run directory by job
+PARTS = dict.fromkeys(JOBS, "") | {"evaluate": "evaluation"}  # folder of the run directory
 _NOT_NEGATIVE = (
     "seed",
     "demos",
@@ -56,7 +56,10 @@ class Arguments:
     roles: str = _argument(
         "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
     )
-    job: str = _argument("train", "train, evaluate, or label: frames for a reward classifier")
+    job: str = _argument(
+        "train",
+        "train, record: demonstrations alone, evaluate, or label: frames for a reward classifier",
+    )
     observation: str | None = _argument(
         None,
         "image: learn from the cameras and the arm's state, state: from the latter alone; without: "
@@ -80,6 +83,7 @@ class Arguments:
     demos: int | None = _argument(
         None, "demonstrations to record when there are none; without: the task's"
     )
+    keep_failures: bool = _argument(False, "record demonstrations that fail, too")
     minutes: float | None = _argument(None, "stop training after this wall time")
     until: float | None = _argument(None, "stop training at this success of the last 20, 0 .. 1")
     max_steps: int | None = _argument(None, "stop training after so many environment steps")

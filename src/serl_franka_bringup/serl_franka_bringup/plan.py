@@ -16,6 +16,9 @@ from serl_franka_bringup.robots import DRIVERS
 from serl_franka_bringup.run_directory import demonstrations_path, run_path
 from serl_franka_bringup.task import TaskFile, find_task_file, load_task
 
+RECORDING = "recording"
+"""Directory of what recording leaves beside the episodes: logs, parameters."""
+
 # What may differ between two runs of the same directory: where, how long, which part.
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
 for _name in ("observation", "reward", "reward_model", "robot", "robot_ip", "hardware"):
@@ -72,6 +75,8 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
     directory = run_path(root, file.name, arguments.seed, configuration)
     if arguments.job == "label":
         directory = rewards_path(root, file.name)
+    if arguments.job == "record":
+        directory = root / file.name / RECORDING
     arguments = dataclasses.replace(
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),

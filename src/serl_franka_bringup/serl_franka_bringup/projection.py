@@ -19,6 +19,9 @@ Parameters = dict[str, Any]  # dotted ROS parameter names
 # what gets recorded, always binds first.
 BOX_MARGIN: Vector6 = (0.0005, 0.0005, 0.0005, 0.01, 0.01, 0.01)  # [m, rad]
 
+FAILURES = "failures"
+"""Directory of demonstrations that failed, below that of those that did not."""
+
 _PLACE = ("target_position", "target_rpy")
 _ACTOR = (
     *_PLACE,
@@ -61,6 +64,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
     job = {
         "job.kind": arguments.job,
         "job.demonstrations": arguments.demos,
+        "job.keep_failures": arguments.keep_failures or None,
         "job.minutes": arguments.minutes,
         "job.until": arguments.until,
         "job.max_env_steps": arguments.max_steps,
@@ -146,12 +150,19 @@ def project_views(names: Sequence[str], crop: Mapping[str, Crop]) -> Parameters:
 def _directories(arguments: Arguments) -> Parameters:
     """Where the learner keeps things; an evaluation reads the best policy and keeps nothing.
 
-    Labelled frames are logged, and nothing else.
+    Labelled frames and recorded demonstrations are logged, and nothing else; demonstrations that
+    fail in a directory beside the others.
     """
     if not arguments.run_dir:
         return {}
+    log = str(Path(arguments.run_dir) / "episodes")
     if arguments.job == "label":
-        return {"log_dir": str(Path(arguments.run_dir) / "episodes")}
+        return {"learning": False, "log_dir": log}
+    if arguments.job == "record":
+        demonstrations = arguments.demonstrations_dir
+        failures = str(Path(demonstrations) / FAILURES)
+        log = failures if arguments.keep_failures else log
+        return {"learning": False, "demonstrations_dir": demonstrations, "log_dir": log}
     checkpoints = str(Path(arguments.run_dir) / "checkpoints")
     if arguments.job == "evaluate":
         return {"serve_checkpoint": checkpoints}

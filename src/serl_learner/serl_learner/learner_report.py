@@ -9,6 +9,8 @@ def phase(session: LearnerSession) -> str:
     """What the learner is at, in one word."""
     if session.serving:
         return "serving"
+    if session.recording:
+        return "recording"
     if session.trainer.compiling:
         return "compiling"
     if session.learner is None or session.learner.online_steps == 0:

@@ -77,7 +77,7 @@ class LearnerSession:
         Raises:
           EpisodeError, CheckpointError: a file is damaged or of another layout than the rest.
         """
-        trainer = None if self.serving else self.trainer
+        trainer = self.trainer if self._learns else None
         if self._retention is not None:
             self._store.remove_unfinished()
             if self._writer is not None:
@@ -91,6 +91,9 @@ class LearnerSession:
                 self._store, self.actors, self._retention, trainer, self._positions
             )
             check_complete(self.trainer, self._store, missing, self.notices.append)
+        if self.recording:
+            kept = (is_demonstration(episode) for _, episode in self._store.episodes())
+            self.trainer.counted.demonstrations = sum(kept)
         self._limit_log()
         self.trainer.publish()
 
@@ -144,7 +147,7 @@ class LearnerSession:
                 f" sealed, the next one is {actor.next_episode}"
             )
         self._log.begin(actor, record.episode)
-        if self.serving:
+        if not self._learns:
             return
         if trainer.spec is None:
             trainer.start(spec)
@@ -160,8 +163,10 @@ class LearnerSession:
             self.trainer.offer(relabel)
 
     def _on_sealed(self, episode: Episode) -> None:
-        if is_demonstration(episode) and not self.serving:
+        if is_demonstration(episode) and self._learns:
             self.trainer.learn(episode)
+        elif is_demonstration(episode) and self.recording:
+            self.trainer.counted.demonstrations += 1
         if not episode.complete:
             self.trainer.break_off(episode.session)
 
@@ -196,6 +201,15 @@ class LearnerSession:
     def serving(self) -> bool:
         """Gives out one policy and learns nothing."""
         return self._served is not None
+
+    @property
+    def recording(self) -> bool:
+        """Logs what it receives and learns nothing."""
+        return not self.session.learning and not self.serving
+
+    @property
+    def _learns(self) -> bool:
+        return self.session.learning and not self.serving
 
     @property
     def pending_bytes(self) -> int:
@@ -241,7 +255,7 @@ class LearnerSession:
 
     def _acknowledge(self, actor: ActorSession) -> Acknowledgement:
         learner = self.learner
-        limited = self.session.training and not self.serving
+        limited = self.session.training and self._learns
         free = self.trainer.free_steps() if limited else UNLIMITED
         return Acknowledgement(
             actor_id=actor.actor_id,

@@ -28,7 +28,7 @@ from serl_learner.ros_records import (
     relabel_to_msg,
 )
 from serl_learner.ros_tensors import MalformedMessage
-from serl_learner.types import Entry, Record, Relabel
+from serl_learner.types import Entry, Record, Relabel, spec_of
 
 COMPRESSIONS = {
     "zstd": CompressionType.ZSTD,
@@ -38,6 +38,9 @@ COMPRESSIONS = {
 """Of the chunks of a file, by name."""
 METADATA = "episode"
 """Name of the metadata that say what the messages do not: parts, refused numbers, the end."""
+LAYOUT = "observation"
+"""Name of the metadata with what is observed: by key dtype and shape, e.g. "float32[6]"; with that
+of the action."""
 _KINDS: dict[type, tuple[str, str]] = {
     Record: ("transitions", "serl_interfaces/msg/Transition"),
     Relabel: ("transitions/relabel", "serl_interfaces/msg/Relabel"),
@@ -76,7 +79,7 @@ def _definition(kind: str) -> str:
 
 
 def encode_episode(episode: Episode, compression: str = "zstd") -> bytes:
-    """The MCAP file of one episode: its entries in order, and metadata `episode`.
+    """The MCAP file of one episode: its entries in order, and metadata `episode`, `observation`.
 
     The metadata say `actor_id`, `session`, `part`, `complete` ("true" or "false") with the
     `reason`, the sequence numbers that were `refused` ("12,15"), and `next_seq`: every number
@@ -98,6 +101,8 @@ def encode_episode(episode: Episode, compression: str = "zstd") -> bytes:
             data=serialize_message(message),
             sequence=entry.seq % 2**32,
         )
+    if episode.records:
+        writer.add_metadata(LAYOUT, _layout(episode.records[0]))
     writer.add_metadata(METADATA, _metadata(episode))
     writer.finish()
     return buffer.getvalue()
@@ -106,6 +111,13 @@ def encode_episode(episode: Episode, compression: str = "zstd") -> bytes:
 def _register(writer: Writer, topic: str, kind: str) -> int:
     schema = writer.register_schema(kind, "ros2msg", schema_text(kind))
     return int(writer.register_channel(topic, "cdr", schema, {"offered_qos_profiles": ""}))
+
+
+def _layout(record: Record) -> dict[str, str]:
+    arrays = dict(record.observation)
+    if record.action is not None:
+        arrays["action"] = record.action
+    return {key: f"{dtype}{list(shape)}" for key, (shape, dtype) in spec_of(arrays).items()}
 
 
 def _metadata(episode: Episode) -> dict[str, str]:

@@ -1,9 +1,14 @@
-"""`record`: records labelled frames to train a reward classifier on.
+"""`record`: records demonstrations, or labelled frames to train a reward classifier on.
 
-In the simulator the scripted expert and chance drive, and the pose tells what is solved; after a
-success the arm stays for a moment and draws back, so that there are frames of nearly solved, too.
-On a robot an operator drives, and their key `success` (a button of the device, or the service
-mark_success) marks all frames that follow in the episode.
+Demonstrations: the operator drives one episode after the other, in simulation the scripted expert
+unless there is a device. Episodes that succeed are kept, each as a bag of its own, where all runs
+of the task find them; with --failures the others, too, apart from those.
+
+--rewards: frames that are labelled solved or not. In the simulator the scripted expert and chance
+drive, and the pose tells what is solved; after a success the arm stays for a moment and draws
+back, so that there are frames of nearly solved, too. On a robot an operator drives, and their key
+`success` (a button of the device, or the service mark_success) marks all frames that follow in the
+episode.
 
 Recording the same again goes on until there are as many as asked for. Ctrl-C loses nothing.
 """
@@ -13,14 +18,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from serl_franka_bringup import job_command
 from serl_franka_bringup.plan import Plan
+from serl_franka_bringup.projection import FAILURES
 from serl_franka_bringup.rewards import EPISODES
+from serl_learner.data.bag_index import write_index
 
-HELP = "record frames for a reward classifier"
+HELP = "record demonstrations, or frames for a reward classifier"
 EXAMPLES = f"""examples:
+  ./serl record pcb -n 20
+  ./serl record pcb -n 20 device:=spacemouse --failures
+  ./serl record pcb -n 20 robot:=fr3 robot_ip:=172.16.0.2 device:=spacemouse
   ./serl record pcb --rewards
   ./serl record pcb --rewards --positives 500 --negatives 1500 --seed 1
 
@@ -31,8 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     job_command.add_task_arguments(parser)
     parser.add_argument(
-        "--rewards", action="store_true", required=True, help="frames labelled solved or not"
+        "-n", "--demos", type=int, help="successful demonstrations that there shall be in the end"
     )
+    parser.add_argument(
+        "--failures",
+        dest="keep_failures",
+        action="store_const",
+        const=True,
+        help=f"keep demonstrations that fail, in {FAILURES}/ below the others",
+    )
+    parser.add_argument(
+        "-o", "--out", dest="demonstrations_dir", help="directory (default: the task's)"
+    )
+    parser.add_argument("--rewards", action="store_true", help="frames labelled solved or not")
     parser.add_argument("--positives", type=int, help="frames of solved, at least (default 260)")
     parser.add_argument("--negatives", type=int, help="other frames, at least (default 750)")
     parser.add_argument("--fresh", action="store_true", help="start anew; the old are kept aside")
@@ -40,14 +62,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Records and returns 0 if there are enough."""
+    if arguments.rewards:
+        plan, summarise = job_command.plan_job(arguments, job="label"), _describe_frames
+    else:
+        plan, summarise = job_command.plan_job(arguments, job="record"), _describe_demonstrations
+    code = job_command.run_job(
+        plan,
+        sys.argv[1:],
+        arguments.json,
+        lambda result, plan: summarise(result, plan, arguments),
+        arguments.fresh,
+    )
+    if not arguments.rewards:
+        for directory in _directories(plan):
+            write_index(directory)
+    return code
 
-    def summarise(result: Mapping[str, Any], plan: Plan) -> list[str]:
-        return [
-            f"frames         {result['positives']:,} positives, {result['negatives']:,} negatives "
-            f"in {result['episodes']:,} episodes; {result['wall_s']:.0f} s",
-            f"episodes       {plan.directory / EPISODES}",
-            f"train on them  {job_command.repeat_command('train-reward', arguments)}",
-        ]
 
-    plan = job_command.plan_job(arguments, job="label")
-    return job_command.run_job(plan, sys.argv[1:], arguments.json, summarise, arguments.fresh)
+def _directories(plan: Plan) -> list[Path]:
+    demonstrations = Path(plan.arguments.demonstrations_dir)
+    return [path for path in (demonstrations, demonstrations / FAILURES) if path.is_dir()]
+
+
+def _describe_demonstrations(
+    result: Mapping[str, Any], plan: Plan, arguments: argparse.Namespace
+) -> list[str]:
+    directory = plan.arguments.demonstrations_dir
+    return [
+        f"demonstrations {result['demonstrations']:,}, after {result['episodes']:,} episodes of "
+        f"this recording; {result['wall_s']:.0f} s",
+        f"episodes       {directory}",
+        f"look them over ./serl data check {directory} --task {arguments.task}",
+        f"learn from it  {job_command.repeat_command('run', arguments)}",
+    ]
+
+
+def _describe_frames(
+    result: Mapping[str, Any], plan: Plan, arguments: argparse.Namespace
+) -> list[str]:
+    return [
+        f"frames         {result['positives']:,} positives, {result['negatives']:,} negatives "
+        f"in {result['episodes']:,} episodes; {result['wall_s']:.0f} s",
+        f"episodes       {plan.directory / EPISODES}",
+        f"train on them  {job_command.repeat_command('train-reward', arguments)}",
+    ]

@@ -53,8 +53,13 @@ def test_a_file_of_refused_numbers_alone(tmp_path):
 def test_metadata_say_what_the_messages_do_not(tmp_path, records):
     write_episode(tmp_path / "e.mcap", records, refused=(12, 15), reason="gone", next_seq=16)
     with open(tmp_path / "e.mcap", "rb") as stream:
-        (found,) = [m.metadata for m in make_reader(stream).iter_metadata()]
-    assert found == {
+        found = {m.name: m.metadata for m in make_reader(stream).iter_metadata()}
+    assert found["observation"] == {
+        "action": "float32[6]",
+        "image/wrist": "uint8[4, 4, 3]",
+        "state/pose": "float32[6]",
+    }
+    assert found["episode"] == {
         "actor_id": "a",
         "session": bytes(range(16)).hex(),
         "part": "0",

@@ -113,10 +113,15 @@ def send(session, entries):
     return session.acknowledgements()[0]
 
 
-def train(session):
-    """Does all blocks that are due."""
+def finish_compiling(session):
+    """Waits until blocks can be done."""
     while session.trainer.compiling:
         time.sleep(0.01)
+
+
+def train(session):
+    """Does all blocks that are due."""
+    finish_compiling(session)
     while session.work():
         pass
 

@@ -139,6 +139,19 @@ class ScriptedExpert:
         self._tremor = 0.6 * self._tremor + 0.8 * noise
         return np.clip(action + self._tremor, -1.0, 1.0)
 
+    def begin_again(self) -> None:
+        """Somebody else has moved the arm meanwhile: look, and approach from where it is."""
+        self._pause = 0
+        self._look_again()
+        self._enter(Phase.APPROACH, steps=0)
+
+    def distance(self, state: ArmState, lever: float) -> float:
+        """How far the tool is from where it sits in the socket [m]; a turn counts as that far at
+        the end of a `lever` [m]."""
+        tool = self._T_fixture_base @ state.tcp_pose
+        metres, radians = tool.distance(Pose.identity())
+        return math.hypot(metres, lever * radians)
+
     def _enter(self, phase: Phase, steps: int) -> None:
         """`steps`: how long it may last, where the phase is timed."""
         self._phase = phase

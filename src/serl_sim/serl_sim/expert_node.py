@@ -16,10 +16,20 @@ from serl_controllers.geometry import Pose
 from serl_controllers.ros_arm import ns_from_time, pose_from_msg, state_from_msg, time_from_ns
 from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
-from serl_controllers.ros_qos import INTERVENTION, STATE
+from serl_controllers.ros_qos import INTERVENTION, STATE, STATUS
 from serl_controllers.ros_status import StatusPublisher
-from serl_interfaces.msg import Intervention, RobotState
+from serl_interfaces.msg import Intervention, NodeStatus, RobotState
 from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.scripted_person import (
+    DEMONSTRATIONS,
+    WHEN_DRIFTING,
+    Answer,
+    PersonConfig,
+    ScriptedPerson,
+)
+
+TRAINING = "training"
+"""Phase of the actor in which a policy drives that may be corrected."""
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
@@ -35,21 +45,30 @@ class ExpertNodeConfig:
     Attributes:
       seed: with the number of the episode since the node's start, of all it does.
       control_period: where states come faster than commands, the time between two actions [s].
+      intervene: "demonstrations": it drives whenever it may; "when_drifting": in training only when
+        the policy drifts.
+      person: how it then watches.
     """
 
     seed: int = 0
     control_period: float = 0.1
+    intervene: str = DEMONSTRATIONS
     expert: ExpertConfig = field(default_factory=ExpertConfig)
+    person: PersonConfig = field(default_factory=PersonConfig)
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}, expected at least 0")
         if self.control_period <= 0.0:
             raise ValueError(f"control_period is {self.control_period} s, expected more than 0")
+        if self.intervene not in (DEMONSTRATIONS, WHEN_DRIFTING):
+            known = f"{DEMONSTRATIONS!r} or {WHEN_DRIFTING!r}"
+            raise ValueError(f"intervene is {self.intervene!r}, expected {known}")
 
 
 class ExpertNode(Node):
-    """Always willing to drive; whoever listens decides whether it may."""
+    """Willing to drive, always or when a policy in training drifts; whoever listens decides
+    whether it may."""
 
     def __init__(self, **kwargs: object) -> None:
         """`kwargs` go to rclpy's Node.
@@ -61,19 +80,22 @@ class ExpertNode(Node):
         self._config = declare_from(self, ExpertNodeConfig)
         refuse_unknown(self)
         keep_parameters(self)
-        self._expert = ScriptedExpert(self._config.expert)
+        self._person = ScriptedPerson(ScriptedExpert(self._config.expert), self._config.person)
+        self._policy_drives = False
         self._episodes = 0
         self._fixtures: dict[int, Pose] = {}  # by stamp
         self._waiting: ArmState | None = None  # for its fixture
         self._acted: ArmState | None = None  # on the state that its last action answers
         self._last_stamp_ns = 0
         self._period_ns = round(1e9 * self._config.control_period)
-        self._twist = np.zeros(6, np.float32)
+        self._said = Answer(False, np.zeros(6))
         self._heard = -1e9
         self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
         self._status = StatusPublisher(self)
         self.create_subscription(PoseStamped, "scene/fixture", self._on_fixture, STATE)
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
+        if self._config.intervene == WHEN_DRIFTING:
+            self.create_subscription(NodeStatus, "status", self._on_status, STATUS)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._watch()
 
@@ -91,6 +113,10 @@ class ExpertNode(Node):
         self._heard = time.monotonic()
         self._answer(state_from_msg(message))
 
+    def _on_status(self, message: NodeStatus) -> None:
+        if message.node == "actor":
+            self._policy_drives = message.phase == TRAINING
+
     def _answer(self, state: ArmState) -> None:
         """Acts once it is known where the socket is in this state.
 
@@ -102,7 +128,7 @@ class ExpertNode(Node):
             return
         if self._acted is None or self._is_new_episode(state):
             seed = episode_seed(self._config.seed, self._episodes)
-            self._expert.reset(seed, fixture)
+            self._person.reset(seed, fixture)
             self._episodes += 1
             self._act(state)
         elif self._is_new_step(state):
@@ -125,7 +151,7 @@ class ExpertNode(Node):
         return state.command_seq != self._acted.command_seq or waited_ns >= self._period_ns
 
     def _act(self, state: ArmState) -> None:
-        self._twist = self._expert.act(state).astype(np.float32)
+        self._said = self._person.answer(state, self._policy_drives)
         self._acted = state
 
     def _publish(self, state: ArmState) -> None:
@@ -133,8 +159,8 @@ class ExpertNode(Node):
         message = Intervention(
             header=Header(stamp=stamp, frame_id="tcp"),
             state_stamp=stamp,
-            active=True,
-            twist=self._twist,
+            active=self._said.drives,
+            twist=self._said.action.astype(np.float32),
             device="expert",
         )
         self._publisher.publish(message)

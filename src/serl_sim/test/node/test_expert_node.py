@@ -19,6 +19,9 @@ from serl_controllers.ros_arm import (
     state_to_msg,
     time_from_ns,
 )
+from serl_controllers.ros_parameters import ParameterError
+from serl_controllers.ros_qos import STATUS
+from serl_interfaces.msg import NodeStatus
 from serl_sim.config import SceneConfig
 from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.expert_node import ExpertNode, episode_seed
@@ -156,6 +159,48 @@ def test_it_goes_to_where_the_socket_was_moved(bench):
     np.testing.assert_array_equal(heard, expert.act(state).astype(np.float32))
     expert.reset(episode_seed(5, 0), SceneConfig().target)
     assert not np.array_equal(heard, expert.act(state).astype(np.float32))
+
+
+def test_in_training_it_drives_only_when_the_policy_drifts(bench):
+    """And as the person does it in one process."""
+    bench.add(SimNode)
+    parameters = {"seed": 5, "intervene": "when_drifting", "person.patience": (3, 9)}
+    expert = bench.add(ExpertNode, parameters=parameters)
+    probe = bench.add(Probe, bench)
+    wait_for_nodes(probe)
+    status = probe.create_publisher(NodeStatus, "status", STATUS)
+
+    def say(node, phase):
+        heard = len(said)
+        status.publish(NodeStatus(node=node, phase=phase))
+        bench.wait(lambda: len(said) > heard, "the status")
+
+    said, hear = [], expert._on_status
+    expert.create_subscription(NodeStatus, "status", lambda m: (hear(m), said.append(m)), STATUS)
+    bench.wait(lambda: probe.count_subscribers("status") >= 2, "the expert")
+
+    def answers(steps):
+        """Whether it drives at each step of an episode in which the arm stands still."""
+        response = probe.reset(seed=1)
+        state, driven = state_from_msg(response.state), []
+        for seq in range(1, steps + 1):
+            driven.append(answer_to(probe, state).active)
+            state = probe.step(state.tcp_pose, seq)
+        return driven
+
+    assert answers(6) == [True] * 6, "nobody has said that a policy drives"
+    say("learner", "training")
+    say("actor", "demonstrations")
+    assert answers(6) == [True] * 6
+    say("actor", "training")
+    assert answers(6) == [False] * 4 + [True] * 2
+    say("actor", "evaluation")
+    assert answers(6) == [True] * 6
+
+
+def test_an_unknown_way_to_intervene_is_refused(bench):
+    with pytest.raises(ParameterError, match="intervene is 'always'"):
+        bench.add(ExpertNode, parameters={"intervene": "always"})
 
 
 def test_seeds_of_episodes_differ():

@@ -49,7 +49,8 @@ class JobConfig:
       interventions: an operator may take over from the policy during training.
       max_env_steps: training ends after so many online steps.
       minutes: training ends after this wall time; None: no limit.
-      until: training ends when so much of the last 20 episodes succeeded; None: no such rule.
+      until: training ends when so much of the last 20 episodes succeeded without anybody taking
+        over; None: no such rule.
       evaluation_episodes: for each of deterministic and sampled.
       evaluation_seed: of the first start pose; the same for every policy that is compared.
       policy: whose result is the job's: "sampled" or "deterministic".
@@ -186,6 +187,7 @@ class Job:
             "episodes": self.training.episodes,
             "env_steps": self.training.env_steps,
             "curve": self.training.curve,
+            **({"corrections": self.training.corrections} if self._config.interventions else {}),
             "updates": snapshot.learner_step,
             "policy_version": snapshot.version,
             "wall_s": round(self._clock() - began, 2),
@@ -261,7 +263,7 @@ class Job:
             or (
                 config.until is not None
                 and len(training.recent) == RECENT
-                and training.success >= config.until
+                and training.alone >= config.until
             )
         )
 

@@ -93,6 +93,11 @@ class Episode:
     negatives: int = 0
     interventions: int = 0
 
+    @property
+    def alone(self) -> bool:
+        """It succeeded, and nobody took over: a success of the driver itself."""
+        return self.success and not self.intervened
+
 
 def run_episode(
     environment: Environment,

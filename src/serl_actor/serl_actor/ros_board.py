@@ -75,6 +75,7 @@ class RosBoard:
         values: dict[str, float] = {"episodes": training.episodes}
         if recent := training.recent:
             values["success_last_20"] = training.success
+            values["alone_last_20"] = training.alone
             values["return_last_20"] = sum(e.total_reward for e in recent) / len(recent)
             values["length_last_20"] = sum(e.steps for e in recent) / len(recent)
             known = [e.true_success for e in recent if e.true_success is not None]

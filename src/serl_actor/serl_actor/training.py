@@ -22,9 +22,10 @@ class Training:
       env_steps: executed steps of warm-up and training.
       episodes: of warm-up and training.
       recent: the last training episodes, at most RECENT; warm-up is not among them.
-      best_successes: among the last RECENT episodes, when `best` acted.
+      best_successes: alone, among the last RECENT episodes, when `best` acted.
       best: the newest policy with the most successes; None before a training episode.
       curve: [environment steps so far, success] after every training episode.
+      corrections: [takeovers, steps that an operator drove] of every training episode.
       positives: frames labelled as solved, where frames are labelled.
       negatives: frames labelled as not solved.
     """
@@ -35,6 +36,7 @@ class Training:
     best_successes: int = 0
     best: Snapshot | None = None
     curve: list[tuple[int, bool]] = field(default_factory=list)
+    corrections: list[tuple[int, int]] = field(default_factory=list)
     positives: int = 0
     negatives: int = 0
 
@@ -55,14 +57,15 @@ class Training:
         if not episode.aborted:
             self.recent.append(episode)
         self.curve.append((self.env_steps, episode.success))
+        self.corrections.append((episode.interventions, episode.intervened))
 
     def improve(self, snapshot: Snapshot) -> bool:
         """Whether the policy that ended the last episode is the best so far; ties: the newer one.
 
         Episodes that the window still lacks count as failures, so that one lucky first episode
-        beats nothing.
+        beats nothing; so do those in which somebody took over.
         """
-        successes = sum(e.success for e in self.recent)
+        successes = sum(e.alone for e in self.recent)
         known = self.best is not None and self.best.version == snapshot.version
         if successes < self.best_successes:
             return False
@@ -74,6 +77,11 @@ class Training:
         """Share of the last 20 episodes that succeeded; of those there are, before there are 20."""
         return sum(e.success for e in self.recent) / max(len(self.recent), 1)
 
+    @property
+    def alone(self) -> float:
+        """As `success`, of those in which nobody took over."""
+        return sum(e.alone for e in self.recent) / max(len(self.recent), 1)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it; without the best policy's parameters."""
         return {
@@ -82,6 +90,7 @@ class Training:
             "recent": [asdict(episode) for episode in self.recent],
             "best_successes": self.best_successes,
             "curve": self.curve,
+            "corrections": self.corrections,
             "positives": self.positives,
             "negatives": self.negatives,
             "best_version": None if self.best is None else self.best.version,
@@ -102,6 +111,8 @@ class Training:
             training = cls(int(plain["env_steps"]), int(plain["episodes"]), recent)
             training.best_successes = int(plain["best_successes"]) if best is not None else 0
             training.curve = [(int(steps), bool(success)) for steps, success in plain["curve"]]
+            corrections = plain.get("corrections", [(0, 0)] * len(training.curve))
+            training.corrections = [(int(count), int(steps)) for count, steps in corrections]
             training.positives = int(plain.get("positives", 0))
             training.negatives = int(plain.get("negatives", 0))
         except (KeyError, TypeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -18,6 +18,11 @@ def episode(success: bool = True, steps: int = 10, aborted: str = "") -> Episode
     return Episode(success, steps, float(success), 0, 0.1 * steps, aborted)
 
 
+def helped(success: bool = True) -> Episode:
+    """An operator took over twice, for six of its ten steps."""
+    return replace(episode(success), intervened=6, interventions=2)
+
+
 def snapshot(version: int) -> Snapshot:
     return Snapshot(version, 4 * version, None, 0.0, None)  # type: ignore[arg-type]
 
@@ -29,6 +34,7 @@ class FakeCrew:
     held: int = 0
     demo_succeeds: Callable[[int], bool] = lambda count: True
     train_succeeds: Callable[[int], bool] = lambda count: True
+    helps: Callable[[int], bool] = lambda count: False
     evaluate: Callable[[bool, int], Episode] = lambda deterministic, seed: episode()
     trains: bool = False
     has_policy: bool = True
@@ -95,7 +101,8 @@ class FakeCrew:
         if driver in ("policy", "corrected"):
             self.trained += 1
             self.version += 1
-            return episode(self.train_succeeds(self.trained - 1))
+            made = helped if self.helps(self.trained - 1) else episode
+            return made(self.train_succeeds(self.trained - 1))
         return self.evaluate(driver[2], seed)
 
     def keep_best(self, snapshot):
@@ -199,6 +206,36 @@ def test_the_best_policy_is_the_newest_with_the_most_successes_of_20():
     assert crew.trained == 40
     assert result["policy_version"] == 26  # version 1 before the first episode, 26 after the 25th
     assert crew.kept[-1] == 26
+
+
+def test_what_an_operator_helped_to_solve_is_no_success_of_the_policy():
+    training = Training()
+    for made in (helped(), helped(False), episode(False), episode()):
+        training.add(made)
+    assert (training.success, training.alone) == (0.5, 0.25)
+    assert training.curve == [(10, True), (20, False), (30, False), (40, True)]
+    assert training.corrections == [(2, 6), (2, 6), (0, 0), (0, 0)]
+    assert Training.from_plain(training.to_plain(), None).to_plain() == training.to_plain()
+
+
+def test_the_best_policy_is_that_which_needed_no_help():
+    training = Training()
+    for version in range(1, 21):
+        training.add(helped() if version < 12 else episode(version != 15))
+        training.improve(snapshot(version))
+    assert (training.best.version, training.best_successes) == (20, 8)
+    training.add(helped())  # in place of the first that was helped: still eight alone
+    training.improve(snapshot(21))
+    training.add(helped(False))
+    assert (training.best.version, training.best_successes) == (21, 8)
+
+
+def test_training_does_not_end_by_successes_that_were_helped():
+    crew = FakeCrew(helps=lambda count: count < 7)
+    result = run(crew, max_env_steps=10**6, until=0.9, interventions=True)
+    assert crew.count("corrected") == 25  # 18 of the last 20: 5 and 6 are still among them
+    assert result["corrections"] == [(2, 6)] * 7 + [(0, 0)] * 18
+    assert "corrections" not in run(FakeCrew(), max_env_steps=20)
 
 
 def test_one_lucky_first_episode_beats_nothing():

@@ -20,6 +20,7 @@ from serl_actor.speakers import Speakers
 from serl_actor.training import intervention_metrics
 from serl_controllers.arm import ArmTarget
 from serl_controllers.geometry import Pose
+from serl_learner.segments import SegmentJoiner
 from serl_learner.types import Record, Source
 
 SIDE = np.array((0.5, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -119,6 +120,25 @@ def test_interventions_are_counted_as_they_begin(task):
         "intervention_rate_last_20": 0.2,
     }
     assert intervention_metrics([episode])["intervention_rate"] == 0.5
+
+
+def test_d03_a_takeover_and_its_end_pair_no_step_with_a_frame_of_elsewhere(task):
+    """Every transition goes from one observation to the very next; those that the operator drove,
+    and no others, are corrections."""
+    records = []
+    environment = Environment(FakeArm(), with_steps(task, 8))
+    recorder = Recorder(b"s" * 16, "actor", records.append)
+    run_episode(environment, Script({1, 2, 5, 7}), recorder, 0)
+    joiner = SegmentJoiner()
+    joined = [j for j in map(joiner.add, records) if j is not None]
+    assert len(joined) == 8
+    for index, (first, transition, _, _) in enumerate(joined):
+        assert first.source is (Source.INTERVENTION if index in {1, 2, 5, 7} else Source.POLICY)
+        for key, value in records[index].observation.items():
+            np.testing.assert_array_equal(transition["observation"][key], value)
+            following = records[index + 1].observation[key]
+            np.testing.assert_array_equal(transition["next_observation"][key], following)
+        assert np.any(transition["action"]) == (index in {1, 2, 5, 7})
 
 
 def play(task, driver, switch, board, steps=6):

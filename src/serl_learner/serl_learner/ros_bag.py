@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
     """What somebody else recorded, in these files."""
     findings: list[Finding] = []
     found: list[Entry | Spoiled] = []
+    others: Counter[str] = Counter()
     for file in files:
         bag = RawBag(file)
         try:
@@ -78,14 +80,14 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
                 found.append(_decode(raw.kind, raw.data))
         except BagError as error:
             findings.append(Finding(Level.UNUSABLE, str(error)))
+        others.update(bag.others)
         if bag.truncated:
             text = f"{file} ends in the middle: it was cut off; what comes before is read"
             findings.append(Finding(Level.NOTE, text))
+    if not found and not findings:
+        text = f"{source} holds no message of {', '.join(MESSAGES)}; of others: {dict(others)}"
+        findings.append(Finding(Level.UNUSABLE, text))
     recording = assemble(str(source), found)
-    if not recording.episodes and not recording.relabels and not findings:
-        findings.append(
-            Finding(Level.UNUSABLE, f"{source} holds no message of {', '.join(MESSAGES)}")
-        )
     recording.findings = findings
     return recording
 

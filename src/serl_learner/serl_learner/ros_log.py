@@ -144,8 +144,8 @@ def read_episode(path: Path) -> Episode:
             episode = _episode(entries, metadata)
     except MalformedMessage as error:
         raise EpisodeError(f"{path}: {error}") from error
-    except EpisodeError:
-        raise
+    except EpisodeError as error:
+        raise error if str(path) in str(error) else EpisodeError(f"{path}: {error}") from error
     except Exception as error:  # mcap lets struct, zstd and other errors through on bad bytes
         kind = "damaged" if isinstance(error, McapError) else f"damaged ({type(error).__name__})"
         raise EpisodeError(f"{path} is {kind} or unfinished: {error}") from error
@@ -167,11 +167,22 @@ def _read(path: Path, stream: io.BytesIO) -> tuple[list[Entry], dict[str, str]]:
     return entries, found.get(METADATA, {})
 
 
+def _require_one(entries: list[Entry]) -> None:
+    """Somebody else's bag may hold more. Raises EpisodeError."""
+    ends = [isinstance(entry, Record) and entry.last for entry in entries]
+    if any(ends[:-1]):
+        count = sum(ends) + (not ends[-1])
+        raise EpisodeError(
+            f"it holds {count} episodes, expected one; ./serl data import takes it apart"
+        )
+
+
 def _episode(entries: list[Entry], metadata: dict[str, str]) -> Episode | None:
     refused = tuple(int(n) for n in metadata.get("refused", "").split(",") if n)
     if not entries and not refused:
         return None
     if not metadata:
+        _require_one(entries)
         end = entries[-1]
         broken = isinstance(end, Record) and not end.last
         return stretch(end.actor_id, end.session, entries, reason="unknown" if broken else "")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import mmap
 import re
 import sqlite3
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import zstandard
 from mcap.exceptions import EndOfFile
+from mcap.opcode import Opcode
 from mcap.reader import make_reader
 from mcap.records import Channel, Footer, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
@@ -22,7 +26,7 @@ COMPRESSED = ".zstd"
 SUFFIXES = (".mcap", ".db3", f".mcap{COMPRESSED}", f".db3{COMPRESSED}")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC = b"\x89MCAP0\r\n"
-_LARGEST = 2**30  # of a record of an MCAP file [byte]
+_RECORD = struct.Struct("<BQ")  # what a record begins with: what it is, and its length
 
 
 class BagError(ValueError):
@@ -124,31 +128,49 @@ def _read_mcap(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMe
         if stream.read(len(_MAGIC)) != _MAGIC:
             empty = stream.tell() == 0
             raise BagError(f"{bag.path} is {'empty' if empty else 'no MCAP file'}")
-        stream.seek(0)
-        schemas: dict[int, Schema] = {}
-        channels: dict[int, Channel] = {}
-        finished = False
-        try:
-            reader = StreamReader(stream, validate_crcs=True, record_size_limit=_LARGEST)
-            for record in reader.records:
-                if isinstance(record, Schema):
-                    schemas[record.id] = record
-                    bag.definitions[record.name] = record.data.decode("utf-8", "replace")
-                elif isinstance(record, Channel):
-                    channels[record.id] = record
-                elif isinstance(record, Metadata):
-                    bag.metadata[record.name] = dict(record.metadata)
-                elif isinstance(record, Message):
-                    channel = channels[record.channel_id]
-                    kind = schemas[channel.schema_id].name if channel.schema_id else ""
-                    if kind in kinds:
-                        yield RawMessage(channel.topic, kind, record.data)
-                    else:
-                        bag.others[kind] = bag.others.get(kind, 0) + 1
-                finished = finished or isinstance(record, Footer)
-        except EndOfFile:
-            pass
-        bag.truncated = not finished
+        end = _end_of_records(stream)
+        with mmap.mmap(stream.fileno(), end, access=mmap.ACCESS_READ) as whole:
+            yield from _read_records(whole, bag, kinds)
+
+
+def _end_of_records(stream: IO[bytes]) -> int:
+    """Where the last record ends that is whole."""
+    size, end = stream.seek(0, io.SEEK_END), len(_MAGIC)
+    while end + _RECORD.size <= size:
+        stream.seek(end)
+        opcode, length = _RECORD.unpack(stream.read(_RECORD.size))
+        if end + _RECORD.size + length > size:
+            return end
+        end += _RECORD.size + length
+        if opcode == Opcode.FOOTER:
+            return size
+    return end
+
+
+def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, Channel] = {}
+    bag.truncated = True
+    try:
+        for record in StreamReader(stream, validate_crcs=True).records:
+            if isinstance(record, Schema):
+                schemas[record.id] = record
+                bag.definitions[record.name] = record.data.decode("utf-8", "replace")
+            elif isinstance(record, Channel):
+                channels[record.id] = record
+            elif isinstance(record, Metadata):
+                bag.metadata[record.name] = dict(record.metadata)
+            elif isinstance(record, Message):
+                channel = channels[record.channel_id]
+                kind = schemas[channel.schema_id].name if channel.schema_id else ""
+                if kind in kinds:
+                    yield RawMessage(channel.topic, kind, record.data)
+                else:
+                    bag.others[kind] = bag.others.get(kind, 0) + 1
+            bag.truncated = not isinstance(record, Footer)
+    except EndOfFile:
+        if stream.tell() < stream.size():  # within a record: its content is damaged
+            raise
 
 
 def _read_sqlite(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:

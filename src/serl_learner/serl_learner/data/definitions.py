@@ -10,7 +10,7 @@ _PART = re.compile(r"^={3,}\s*\n\s*(?:MSG|IDL):\s*(\S+)\s*$", re.MULTILINE)
 def difference(found: str, expected: str) -> str:
     """The first type that one text defines otherwise than the other; empty if they agree.
 
-    Comments, blank lines and the order of the types do not count.
+    Comments, blank lines, the order of the types and packages before their names do not count.
     """
     have, want = _types(found), _types(expected)
     for name in want:
@@ -29,5 +29,6 @@ def _types(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    bare = (re.sub(r"\s*=\s*", "=", line.split("#")[0]).split() for line in text.splitlines())
-    return tuple(" ".join(words) for words in bare if words)
+    bare = (re.sub(r"\s*=\s*", "=", line.split("#")[0]) for line in text.splitlines())
+    named = (re.sub(r"^\s*(\w+/)+", "", line).split() for line in bare)
+    return tuple(" ".join(words) for words in named if words)

@@ -14,6 +14,8 @@ _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
 ROLES = ("all", "robot", "learner", "arm")
 JOBS = ("train", "record", "evaluate", "label")
 DEVICES = ("none", *operators.DEVICES)
+INTERVENTIONS = ("none", "scripted")
+LEARN = ("rl", "hg_dagger")
 REWARDS = ("sparse", "classifier", "vice")
 PARTS = dict.fromkeys(JOBS, "") | {"evaluate": "evaluation"}  # folder of the run directory
 _NOT_NEGATIVE = (
@@ -52,6 +54,13 @@ class Arguments:
     expert: bool | None = _argument(
         None, "the scripted expert demonstrates, in simulation; without: if there is no device"
     )
+    interventions: str = _argument(
+        "none", "scripted: in simulation the expert takes over when the policy drifts"
+    )
+    learn: str = _argument(
+        "rl", "rl: from rewards; hg_dagger: from demonstrations and corrections alone"
+    )
+    warm_start: bool = _argument(False, "clone the demonstrations before anything else is learned")
     seed: int = _argument(0, "of everything random")
     roles: str = _argument(
         "all", "which part this machine runs: all, robot, learner, or arm: drivers only"
@@ -100,6 +109,8 @@ class Arguments:
             "gripper": robots.GRIPPERS,
             "hardware": robots.HARDWARE,
             "device": DEVICES,
+            "interventions": INTERVENTIONS,
+            "learn": LEARN,
             "roles": ROLES,
             "job": JOBS,
             "reward": REWARDS,
@@ -120,6 +131,10 @@ class Arguments:
             raise ValueError("robot 'fr3' needs robot_ip, e.g. robot_ip:=172.16.0.2")
         if self.robot == "sim" and self.robot_ip:
             raise ValueError(f"robot_ip '{self.robot_ip}' is given for robot 'sim'; robot:=fr3?")
+        if self.warm_start and self.demos == 0:
+            raise ValueError("warm_start needs demonstrations, but demos is 0")
+        if self.corrected and (self.robot != "sim" or self.expert is False):
+            raise ValueError("interventions 'scripted' needs robot:=sim with its scripted expert")
         if not _NAMESPACE.fullmatch(self.namespace):
             raise ValueError(f"namespace '{self.namespace}' is not of letters, digits and _")
         if self.video_dir and self.job != "evaluate":
@@ -134,6 +149,11 @@ class Arguments:
     def by_vice(self) -> bool:
         """The learner trains that classifier."""
         return self.reward == "vice" and self.job == "train"
+
+    @property
+    def corrected(self) -> bool:
+        """The scripted expert takes over from the policy."""
+        return self.interventions == "scripted"
 
     @property
     def part(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from serl_actor.evaluation import Evaluation
 from serl_actor.job import Job
-from serl_franka_bringup.arguments import REWARDS
+from serl_franka_bringup.arguments import INTERVENTIONS, LEARN, REWARDS
 from serl_franka_bringup.in_process_crew import InProcessCrew, Report
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.settings import add_settings
@@ -50,6 +50,10 @@ def main() -> None:
     parser.add_argument("--until", type=float, help="stop at this success of the last 20")
     parser.add_argument("--episodes", type=int, help="per evaluation and policy")
     parser.add_argument("--eval-every", type=int, help="environment steps between evaluations")
+    parser.add_argument("--eval-episodes", type=int, help="of each of these; without: --episodes")
+    parser.add_argument("--interventions", choices=INTERVENTIONS, default="none")
+    parser.add_argument("--learn", choices=LEARN, default="rl")
+    parser.add_argument("--warm-start", action="store_true", help="clone demonstrations first")
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
     add_settings(parser)
     parser.add_argument("--reward", choices=REWARDS, default="sparse")
@@ -58,12 +62,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     names: tuple[str, ...] = ("seed", "demos", "max_steps", "until", "episodes", "observation")
-    names += ("reward", "reward_model")
+    names += ("reward", "reward_model", "interventions", "learn", "warm_start")
     result = train(
         load_given(given, given.films, **{name: getattr(given, name) for name in names}),
         lambda point: print(_line(point), flush=True),
         report_every=given.report_every,
         eval_every=given.eval_every,
+        eval_episodes=given.eval_episodes,
     )
     print({k: v for k, v in result.items() if k not in ("curve", "points", "evaluations")})
     write_json(given.json, result)

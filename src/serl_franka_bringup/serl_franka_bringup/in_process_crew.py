@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from serl_actor.drivers import EvaluationDriver, OperatorDriver, RandomDriver
+from serl_actor.drivers import CorrectedDriver, EvaluationDriver, OperatorDriver, RandomDriver
 from serl_actor.environment import Environment
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.frame_history import FrameHistory
@@ -20,6 +20,7 @@ from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, Driver, Episode, run_episode
+from serl_actor.training import intervention_metrics
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.learner import Learner
 from serl_learner.policy import Policy
@@ -33,8 +34,8 @@ class InProcessCrew:
     """What the job commands, without processes: every record is trained on at once.
 
     `points` gets one every `report_every` online steps, `evaluations` one after the episode
-    that completes `eval_every` of them. With `log` records go there and nothing is learned;
-    `session` is what they carry.
+    that completes `eval_every` of them, of `eval_episodes` each or as many as the job has. With
+    `log` records go there and nothing is learned; `session` is what they carry.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class InProcessCrew:
         report: Report = lambda _: None,
         report_every: int = 100,
         eval_every: int | None = None,
+        eval_episodes: int | None = None,
         log: Callable[[Record], None] | None = None,
         session: bytes = bytes(16),
     ) -> None:
         self._log = log
         self._setup, self._seed, self._report = setup, setup.seed, report
         self._report_every, self._eval_every = report_every, eval_every
+        self._eval_episodes = eval_episodes or setup.job.evaluation_episodes
         self._environment = Environment(
             setup.client, setup.task, cameras=setup.cameras, judge=setup.judge
         )
@@ -107,14 +110,16 @@ class InProcessCrew:
             "env_steps": self.learner.online_steps,
             "updates": self.learner.updates,
             "success_last_20": self._training.success,
+            "alone_last_20": self._training.alone,
             "length_last_20": float(np.mean([e.steps for e in recent])) if recent else None,
+            **(intervention_metrics(recent) if recent else {}),
             **self._metrics,
             "wall_s": round(time.monotonic() - self._began, 2),
         }
 
     def say(self, phase: Phase, driver: str = "", detail: str = "") -> None:
-        """Nobody listens; the episodes of the last evaluation may be filmed."""
-        self._setup.client.watch(phase is Phase.EVALUATION, driver, detail)
+        """Only the operator listens, and who films the episodes of the last evaluation."""
+        self._setup.client.watch(phase, driver, detail)
 
     def demonstrations(self) -> int:
         """Successful ones that the learner holds."""
@@ -157,10 +162,12 @@ class InProcessCrew:
         return self.learner.training
 
     def policy(self, interventions: bool) -> Driver:
-        """Acts with the learner's own parameters, sampled; the expert only demonstrates."""
-        if interventions:
-            raise ValueError("nobody takes over from the policy in one process")
-        return self
+        """Acts with the learner's own parameters, sampled; the scripted person may take over."""
+        if not interventions:
+            return self
+        if not self._setup.client.corrects:
+            raise ValueError("nobody takes over from the policy: interventions is not 'scripted'")
+        return CorrectedDriver(self, self._setup.client)
 
     def remembered(self) -> Training:
         """Every run begins anew."""
@@ -210,7 +217,7 @@ class InProcessCrew:
         snapshot, job, results = self.snapshot(), self._setup.job, {}
         for name in ("deterministic", "sampled"):
             driver = self.evaluated(snapshot, name == "deterministic")
-            seeds = range(job.evaluation_seed, job.evaluation_seed + job.evaluation_episodes)
+            seeds = range(job.evaluation_seed, job.evaluation_seed + self._eval_episodes)
             episodes = [self.run(driver, number) for number in seeds]
             results[name] = Evaluation.of(episodes)
         self.evaluations.append({"env_steps": training.env_steps, **summarise(results, "sampled")})

@@ -20,6 +20,8 @@ KINDS = {"expert": Kind("serl_sim", "expert_node"), **DEVICES}
 
 def is_wanted(name: str, arguments: Arguments) -> bool:
     """Whether this operator takes part; the expert does where no person does, unless told."""
+    if name == "expert" and arguments.corrected:
+        return True
     if name == "expert":
         return arguments.device == "none" if arguments.expert is None else arguments.expert
     return name == arguments.device

@@ -54,7 +54,7 @@ def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
             **_views(task),
             **_select(task, _ACTOR, "task"),
         },
-        "learner": {},
+        "learner": _learning(task, arguments),
         "metrics_writer": {},
     }
 
@@ -68,7 +68,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.minutes": arguments.minutes,
         "job.until": arguments.until,
         "job.max_env_steps": arguments.max_steps,
-        "job.interventions": True if arguments.device != "none" else None,
+        "job.interventions": arguments.device != "none" or arguments.corrected or None,
         "job.evaluation_episodes": arguments.episodes,
         "job.labels.positives": arguments.positives,
         "job.labels.negatives": arguments.negatives,
@@ -78,7 +78,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
     said = {name: value for name, value in job.items() if value is not None}
     return {
         "sim": {"video.directory": arguments.video_dir} if arguments.video_dir else {},
-        "expert": {"seed": arguments.seed},
+        "expert": {"seed": arguments.seed, **_corrections(arguments)},
         "actor": {"seed": arguments.seed, **said},
         "learner": {"seed": arguments.seed, **_directories(arguments), **_goals(arguments)},
         "metrics_writer": _tensorboard(arguments),
@@ -178,6 +178,23 @@ def _goals(arguments: Arguments) -> Parameters:
     if not arguments.by_vice:
         return {}
     return {"agent.vice.enabled": True, "goals_dir": arguments.goals_dir}
+
+
+def _corrections(arguments: Arguments) -> Parameters:
+    return {"intervene": "when_drifting"} if arguments.corrected else {}
+
+
+def _learning(task: Task, arguments: Arguments) -> Parameters:
+    """What a block does, and what comes before the first; HG-DAgger begins with a clone."""
+    clones = arguments.warm_start or arguments.learn == "hg_dagger"
+    wanted = task.demonstrations if arguments.demos is None else arguments.demos
+    if not clones or not wanted:
+        return {"learn": arguments.learn} if arguments.learn != "rl" else {}
+    return {
+        "learn": arguments.learn,
+        "warm_start.enabled": True,
+        "warm_start.demonstrations": wanted,
+    }
 
 
 def _tensorboard(arguments: Arguments) -> Parameters:

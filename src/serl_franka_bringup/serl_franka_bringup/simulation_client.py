@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
-from serl_actor.job import JobConfig
+from serl_actor.job import JobConfig, Phase
 from serl_actor.reward_judge import LocalJudge
 from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState, ArmTarget
@@ -26,6 +26,7 @@ from serl_sim.compliance import Compliance
 from serl_sim.config import CamerasConfig as RigConfig
 from serl_sim.config import FilmConfig, SceneConfig
 from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.scripted_person import WHEN_DRIFTING, PersonConfig, ScriptedPerson
 from serl_sim.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -40,15 +41,19 @@ class SimulationClient:
     def __init__(
         self,
         simulation: Simulation,
-        expert: ScriptedExpert,
+        person: ScriptedPerson,
         film: FilmConfig | None = None,
         rig: CameraRig | None = None,
+        corrects: bool = False,
     ) -> None:
         """`film`: what `watch` asks for is filmed. Raises SceneError, GLError, OSError then.
 
         `rig`: the robot's cameras, drawn whenever pictures are asked for; the episodes' looks.
+        `corrects`: in training the operator takes over when the policy drifts.
         """
-        self._simulation, self._expert, self._rig = simulation, expert, rig
+        self._simulation, self._person, self._rig = simulation, person, rig
+        self.corrects = corrects
+        self._watches_policy = False
         simulation.dress(rig)
         self._film: Film | None = None
         if film is not None and film.directory:
@@ -59,12 +64,14 @@ class SimulationClient:
     def reset(self, start: Pose, seed: int) -> ArmState:
         """Draws the scene and places the tool; the expert, who sees the socket, begins anew."""
         state = self._simulation.reset(seed, start, randomise=True)
-        self._expert.reset(seed, self._simulation.fixture)
+        self._person.reset(seed, self._simulation.fixture)
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
         """One control period."""
-        return self._simulation.step(target)
+        state = self._simulation.step(target)
+        self._person.see(state)
+        return state
 
     def images(self) -> dict[str, Frame]:
         """What the cameras see now."""
@@ -82,13 +89,16 @@ class SimulationClient:
         """Nothing to do: without a command no time passes."""
 
     def intervention(self, state: ArmState) -> Intervention:
-        """What the expert does about `state`."""
-        return Intervention(state.stamp_ns, True, self._expert.act(state), device="expert")
+        """What the expert does about `state`; if the policy is watched, whether they drive."""
+        said = self._person.answer(state, self._watches_policy)
+        return Intervention(state.stamp_ns, said.drives, said.action, device="expert")
 
-    def watch(self, wanted: bool, driver: str, note: str) -> None:
-        """Whether the episodes to come are filmed, if films are made, and the words in them."""
+    def watch(self, phase: Phase, driver: str, note: str) -> None:
+        """Whose episodes come: those of an evaluation are filmed, if films are made, with these
+        words in them; in training the operator watches the policy, if that is what they do."""
+        self._watches_policy = self.corrects and phase is Phase.TRAINING
         if self._film is not None:
-            self._simulation.watch(self._film if wanted else None)
+            self._simulation.watch(self._film if phase is Phase.EVALUATION else None)
             self._film.caption(driver, note)
 
     def outcome(self, text: str) -> None:
@@ -136,6 +146,8 @@ def load_setup(
     scene = config.build(SceneConfig, tree["sim"]["scene"], "sim.scene")
     compliance = config.build(Compliance, tree["sim"]["compliance"], "sim.compliance")
     expert = config.build(ExpertConfig, tree["expert"]["expert"], "expert.expert")
+    person = config.build(PersonConfig, tree["expert"].get("person", {}), "expert.person")
+    operator = ScriptedPerson(ScriptedExpert(expert), person)
     not_learning = {field.name for field in dataclasses.fields(SessionConfig)}
     not_learning |= {"goals_dir"}
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
@@ -152,7 +164,9 @@ def load_setup(
         task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
         learner=built,
         cameras=config.build(CamerasConfig, tree["actor"].get("cameras", {}), "actor.cameras"),
-        client=SimulationClient(simulation, ScriptedExpert(expert), film, rig),
+        client=SimulationClient(
+            simulation, operator, film, rig, tree["expert"].get("intervene") == WHEN_DRIFTING
+        ),
         judge=_load_judge(tree.get("reward_classifier"), goals),
         goals=goals,
     )

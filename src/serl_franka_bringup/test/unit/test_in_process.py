@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +12,14 @@ import pytest
 
 from serl_actor.drivers import EvaluationDriver
 from serl_actor.environment import Environment
-from serl_actor.job import Phase
+from serl_actor.job import Job, Phase
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import run_episode
 from serl_franka_bringup import graph, in_process
 from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup, load_setup
+from serl_learner.cloning import WarmStartConfig
 from serl_learner.policy import Policy
 from serl_learner.types import Record, Source, spec_of
 from serl_sim.gl_backend import DEBIAN_PACKAGES, GLError, find_backend
@@ -31,6 +35,9 @@ SMALL = {
     },
     "actor": {"task.threshold": (0.05, 0.05, 0.03, 0.5, 0.5, 0.5), "job.evaluation_episodes": 1},
 }
+
+
+SHORT = WarmStartConfig(enabled=True, updates=20, demonstrations=1)
 
 
 def setup(seed: int = 3, **arguments) -> Setup:
@@ -102,6 +109,38 @@ def test_only_successful_demonstrations_reach_the_learner():
 def test_nobody_takes_over_in_one_process():
     with pytest.raises(ValueError, match="nobody takes over"):
         InProcessCrew(setup()).policy(interventions=True)
+
+
+class Keeping(InProcessCrew):
+    """Keeps every record that the learner gets."""
+
+    def __init__(self, *args, **options):
+        self.kept = []
+        super().__init__(*args, **options)
+
+    def _take(self, record):
+        self.kept.append(record)
+        super()._take(record)
+
+
+def test_the_scripted_person_corrects_and_both_halves_get_what_they_did():
+    """The learner is told of every takeover; an evaluation is the policy's alone."""
+    made = setup(demos=1, max_steps=120, interventions="scripted", warm_start=True)
+    made = replace(made, learner=replace(made.learner, warm_start=SHORT))
+    crew = Keeping(made, report_every=50, eval_every=60, eval_episodes=1)
+    result = Job(made.job, crew, time.monotonic).run()
+    records = crew.kept
+    sources = Counter(r.source for r in records if not r.last)
+    assert sources[Source.INTERVENTION] > 0
+    assert sources[Source.POLICY] > 0
+    assert sum(steps for _, steps in result["corrections"]) == sources[Source.INTERVENTION]
+    demonstrated = sum(not r.last for r in records if r.source == Source.DEMO)
+    learner = crew.learner
+    assert learner.prior_transitions == demonstrated + sources[Source.INTERVENTION]
+    assert learner.online_steps == sources[Source.INTERVENTION] + sources[Source.POLICY]
+    assert learner.warm_start.cloned == SHORT.updates
+    assert crew.evaluations[0]["evaluation_episodes"] == 1
+    assert {"alone_last_20", "intervention_rate_last_20"} <= set(crew.points[-1])
 
 
 def test_an_evaluation_is_filmed_and_nothing_before_it(tmp_path):

@@ -13,11 +13,13 @@ import pytest
 from serl_actor.devices.hid_port import HidDevice
 from serl_actor.devices.spacemouse import SpaceMouse
 from serl_franka_bringup import graph, plan
+from serl_franka_bringup.arguments import LEARN
 from serl_franka_bringup.checks import FAIL, OK, WARN
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.task import load_task
 from serl_franka_bringup.terminal import kept_terminal, terminal_name
 from serl_franka_bringup.wiggle import SECONDS, check_wiggle
+from serl_learner.learner import RULES
 
 PCB = Path(__file__).resolve().parents[2] / "config" / "pcb.yaml"
 FOUND = [HidDevice(0x256F, 0xC635, Path("/dev/hidraw0"), True)]
@@ -55,6 +57,47 @@ def test_the_run_is_the_same_with_and_without_a_device(tmp_path):
         for pairs in ((), ("device:=spacemouse",), ("device:=gamepad", "expert:=true"))
     }
     assert len(paths) == 1
+
+
+def test_the_scripted_expert_corrects_beside_a_device_as_well():
+    assert operators("interventions:=scripted", "device:=gamepad") == {"gamepad", "expert"}
+    nodes = make("interventions:=scripted", "expert.person.memory:=5")
+    assert nodes["actor"].parameters["job.interventions"] is True
+    assert nodes["expert"].parameters["intervene"] == "when_drifting"
+    assert nodes["expert"].parameters["person.memory"] == 5
+    assert "intervene" not in make()["expert"].parameters
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        ("interventions:=scripted", "expert:=false"),
+        ("interventions:=scripted", "robot:=fr3", "robot_ip:=172.16.0.2"),
+    ],
+)
+def test_the_scripted_expert_corrects_where_it_is(pairs):
+    with pytest.raises(ConfigError, match="interventions 'scripted' needs robot:=sim"):
+        graph.parse_arguments(pairs)
+
+
+def learning(*pairs: str) -> dict[str, object]:
+    """What the learner is told of rule and warm start."""
+    parameters = make(*pairs)["learner"].parameters
+    return {k: v for k, v in parameters.items() if k == "learn" or k.startswith("warm_start.")}
+
+
+def test_what_is_learned_and_from_where_it_starts():
+    assert learning() == {}
+    begins = {"warm_start.enabled": True, "warm_start.demonstrations": 20}
+    assert learning("warm_start:=true") == {"learn": "rl", **begins}
+    assert learning("learn:=hg_dagger") == {"learn": "hg_dagger", **begins}
+    fewer = learning("warm_start:=true", "demos:=5", "learner.warm_start.updates:=100")
+    assert fewer["warm_start.demonstrations"] == 5
+    assert fewer["warm_start.updates"] == 100
+    assert learning("learn:=hg_dagger", "demos:=0") == {"learn": "hg_dagger"}
+    with pytest.raises(ConfigError, match="warm_start needs demonstrations"):
+        graph.parse_arguments(["warm_start:=true", "demos:=0"])
+    assert [*RULES] == [*LEARN]
 
 
 def test_an_unknown_device_is_refused():

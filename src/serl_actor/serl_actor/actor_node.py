@@ -166,6 +166,7 @@ class ActorNode(Node):
             attend=self._attend,
             stack=config.agent.encoder.stack,
             labels=config.job.labels,
+            judge_demonstrations=config.reward.demonstrations,
             keys=keys,
             notes=self._robot.notes if isinstance(self._robot, RealtimeClient) else dict,
             keep_failures=config.job.keep_failures,

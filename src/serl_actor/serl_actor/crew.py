@@ -66,12 +66,14 @@ class ActorCrew:
         keys: OperatorKeys | None = None,
         notes: Notes = dict,
         keep_failures: bool = False,
+        judge_demonstrations: bool = True,
     ) -> None:
         """`watch` sees every observation; `attend` is called before each episode of the job.
 
         `stack`: so many pictures of each camera the policy sees at once. `labels`, `keys`: who
         labels frames, if that is the job; the latter also have the switch that holds the arm.
         `notes`: see Recorder. `keep_failures`: demonstrations that fail are recorded, too.
+        `judge_demonstrations`: if there is a judge; else the pose says what solves them.
         """
         self._environment = environment
         self._policy = policy
@@ -85,6 +87,7 @@ class ActorCrew:
         self._attend = attend
         self._stack = stack
         self._keep_failures = keep_failures
+        self._judge, self._judge_demonstrations = environment.judge, judge_demonstrations
         keys = keys or OperatorKeys()
         self._labelling = Labelling(labels or LabelConfig(), keys)
         self._gate = HoldGate(keys.hold, board, 0.05 if lockstep else 0.0)
@@ -212,6 +215,8 @@ class ActorCrew:
         self._outlet.begin(self._environment.task.episode_steps)
         demonstrates = isinstance(driver, OperatorDriver)
         hold = demonstrates and not self._keep_failures
+        judged = self._judge_demonstrations or not demonstrates
+        self._environment.judge = self._judge if judged else None
         watched = WatchedDriver(driver, self._watch)
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
         episode = run_episode(

@@ -22,6 +22,7 @@ class RewardConfig:
 
     Attributes:
       source: "sparse": the pose threshold of the task; "classifier": the node reward_classifier.
+      demonstrations: the classifier says which of them succeed, too; false: the pose does.
       limit: for an estimate on a real arm; later ones count as missing, and a step without one
         is no success [s].
       lockstep_limit: the same in lockstep, where time stands still meanwhile [s].
@@ -29,6 +30,7 @@ class RewardConfig:
     """
 
     source: str = "sparse"
+    demonstrations: bool = True
     limit: float = 0.08
     lockstep_limit: float = 3.0
     retry_period: float = 0.3

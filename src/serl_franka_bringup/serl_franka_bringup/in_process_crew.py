@@ -195,6 +195,8 @@ class InProcessCrew:
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         demonstrates = isinstance(driver, OperatorDriver)
+        by_pose = demonstrates and self._setup.goals is not None
+        self._environment.judge = None if by_pose else self._setup.judge
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
         episode = run_episode(
             self._environment, driver, self._recorder, seed, demonstrates, labelling

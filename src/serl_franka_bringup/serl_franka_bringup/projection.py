@@ -73,6 +73,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
         "job.labels.positives": arguments.positives,
         "job.labels.negatives": arguments.negatives,
         "reward.source": "classifier" if arguments.judged else None,
+        "reward.demonstrations": False if arguments.by_vice else None,
         "run_dir": str(Path(arguments.run_dir) / arguments.part) if arguments.run_dir else None,
     }
     said = {name: value for name, value in job.items() if value is not None}

@@ -56,9 +56,9 @@ class ViceConfig:
     updates: int = 1
     label_smoothing: float = 0.2
     mixup: float = 1.0
-    gradient_penalty: float = 10.0
-    threshold: float = 0.5
-    frames: int = 2
+    gradient_penalty: float = 0.1
+    threshold: float = 0.7
+    frames: int = 3
 
     def __post_init__(self) -> None:
         for name in ("first_updates", "every", "updates"):

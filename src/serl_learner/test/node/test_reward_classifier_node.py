@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,14 +14,17 @@ from std_msgs.msg import Header
 
 from serl_controllers.ros_arm import time_from_ns
 from serl_controllers.ros_parameters import ParameterError
-from serl_controllers.ros_qos import REWARD, STATE, STATUS
-from serl_interfaces.msg import NodeStatus, Observation, RewardEstimate
+from serl_controllers.ros_qos import PARAMS, REWARD, STATE, STATUS
+from serl_interfaces.msg import NodeStatus, Observation, PolicyParams, RewardEstimate
 from serl_learner import frame_encoder
 from serl_learner.reward_classifier_node import RewardClassifierNode
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import RewardHead
 from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.model_file import read_model, write_model
+from serl_learner.rewards.published import encode_model
+from serl_learner.ros_params import params_to_msg
+from serl_learner.ros_publications import REWARD_PARAMS
 from serl_learner.ros_tensors import tensors_to_msgs
 from serl_learner.vision.trunk import Trunk
 
@@ -118,6 +124,29 @@ def test_an_observation_without_its_camera_or_of_another_size_gets_no_estimate(b
     bench.wait(lambda: any(said in s.detail for s in actor.statuses), "the reason")
     assert not actor.heard
     assert ask(bench, actor, 3).step == 3
+
+
+def test_with_vice_it_judges_by_what_the_learner_publishes_last(bench, actor, path):
+    """Before anything came it is not to be seen; what is damaged is dropped, the old one stays."""
+    out = actor.create_publisher(PolicyParams, REWARD_PARAMS, PARAMS)
+    node = bench.add(RewardClassifierNode, parameters={"online": True})
+    bench.wait(lambda: any("reward_params" in s.waiting_for for s in actor.statuses), "its wait")
+    assert node.count_publishers("reward_estimate") == 0
+
+    first = read_model(path)
+    out.publish(params_to_msg(encode_model(first, 1)))
+    bench.wait(lambda: actor.out.get_subscription_count(), "the classifier to listen")
+    bench.wait(lambda: actor.count_publishers("reward_estimate"), "the classifier to be heard")
+    assert ask(bench, actor, 1).model_id == first.model_id
+
+    second = replace(first, params=jax.tree.map(lambda leaf: leaf + 1.0, first.params))
+    damaged = encode_model(second, 2)
+    out.publish(params_to_msg(replace(damaged, data=damaged.data[:-1] + b"x")))
+    assert ask(bench, actor, 2).model_id == first.model_id
+    out.publish(params_to_msg(encode_model(second, 3)))
+    step = count(3)
+    bench.wait(lambda: ask(bench, actor, next(step)).model_id == second.model_id, "the new model")
+    assert actor.heard[-1].probability > 0.9
 
 
 def test_a_model_that_was_trained_anew_is_refused(bench, path):

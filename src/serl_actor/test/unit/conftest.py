@@ -216,12 +216,14 @@ class Parts:
 
 @pytest.fixture
 def make_crew(policy, task):
-    def build(seed=0, lockstep=True, steps=5, arm=None, link=None, board=None, **kwargs) -> Parts:
+    def build(
+        seed=0, lockstep=True, steps=5, arm=None, link=None, board=None, judge=None, **kwargs
+    ) -> Parts:
         arm, link, board = arm or FakeArm(), link or FakeLink(), board or FakeBoard()
         board.link = link
         source = PolicySource(policy, lambda: 0.0)
         source.offer(encode(policy.template, 1, 0, policy.layout_hash))
-        environment = Environment(arm, with_steps(task, steps))
+        environment = Environment(arm, with_steps(task, steps), judge=judge)
         memory = JobMemory(None, source)
         session = b"s" * 16
         crew = ActorCrew(

@@ -9,6 +9,7 @@ from conftest import FakeArm, FakeBoard, FakeLink, action_to_target
 from serl_actor.crew import ATTEMPTS
 from serl_actor.intervention import Intervention
 from serl_actor.job import Cancelled, JobFailed
+from serl_actor.reward_judge import Verdict
 from serl_actor.robot_client import CommandRefused, ResetRefused, RobotError
 from serl_learner.params_codec import ParamsError, encode
 from serl_learner.types import Record, Source
@@ -179,3 +180,29 @@ def test_others_see_every_observation_and_are_attended_to_between_episodes(make_
     parts.crew.run(parts.crew.random())
     assert len(seen) == 10
     assert len(attended) == 2
+
+
+class CountingJudge:
+    """Says of nothing that it is solved, and counts what it was asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def begin(self):
+        pass
+
+    def judge(self, observation, state):
+        self.asked += 1
+        return Verdict(0.0, False)
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_demonstrations_are_judged_only_if_they_shall_be(make_crew, judged):
+    judge, arm = CountingJudge(), FakeArm()
+    arm.operator = lambda state: Intervention(0, True, np.zeros(6))
+    parts = make_crew(arm=arm, judge=judge, judge_demonstrations=judged)
+    parts.crew.run(parts.crew.operator())
+    assert (judge.asked > 0) == judged
+    asked = judge.asked
+    parts.crew.run(parts.crew.random())
+    assert judge.asked > asked

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from serl_command import node_processes, write_tiny_task
 
+from serl_franka_bringup.rewards import VICE_MODEL
+from serl_learner.rewards.model_header import read_header
 from serl_learner.ros_log import read_episode
 from serl_learner.types import Record, Source
 
@@ -49,3 +51,15 @@ def test_from_labelled_frames_to_a_run_that_the_classifier_rewards(start, tmp_pa
     assert all(float(record.extras[OVER]) >= trained["threshold"] for record in rewarded)
     # Every success was rewarded, and nothing else was.
     assert len(rewarded) == sum(record.success for record in judged)
+
+    few = ("learner.agent.vice.first_updates:=5", "learner.training_starts:=20")
+    run = start("run", "seeing.yaml", *short, "reward:=vice", *few, "--json", "vice.json")
+    assert run.end() == 0, run.output.read_text()
+    result = json.loads((tmp_path / "vice.json").read_text())
+    assert result["updates"] > 0
+    assert "true_success_sampled" in result
+    directory = Path(result["run_dir"])
+    published = read_header(directory / "checkpoints" / VICE_MODEL)
+    assert set(published["sizes"]) == {"side", "wrist"}
+    assert all(OVER in record.extras for record in records_in(directory / "episodes"))
+    assert not node_processes(tmp_path)

@@ -33,6 +33,7 @@ class PersonConfig:
       away: so much farther from it than the closest since then, and they take over at once [m].
       force: so much on the tool, and they take over at once [N].
       hold: steps that they drive before they let go, drawn uniformly, both included.
+      finish: nobody lets go of a plug that is halfway in: so close to the seat they drive on [m].
       memory: episodes that trust looks back on: it is the share of those that the policy solved
         alone. Episodes that have not been yet count as not solved.
       solved: how far from the seat an episode may end to be called solved [m].
@@ -41,17 +42,18 @@ class PersonConfig:
     patience: tuple[int, int] = (4, 25)
     progress: float = 0.001
     away: float = 0.02
-    force: float = 25.0
-    hold: tuple[int, int] = (8, 20)
+    force: float = 12.0
+    hold: tuple[int, int] = (10, 30)
+    finish: float = 0.015
     memory: int = 10
-    solved: float = 0.003
+    solved: float = 0.004
 
     def __post_init__(self) -> None:
         for name in ("patience", "hold"):
             low, high = getattr(self, name)
             if not 1 <= low <= high:
                 raise ValueError(f"person.{name} is {low, high}, expected 1 <= low <= high")
-        for name in ("progress", "away", "force", "solved"):
+        for name in ("progress", "away", "force", "finish", "solved"):
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"person.{name} is {getattr(self, name)}, expected more than 0")
         if self.memory < 1:
@@ -117,7 +119,8 @@ class ScriptedPerson:
             self._expert.begin_again()
         if not self._driving:
             return Answer(False, np.zeros(6))
-        self._driving -= 1
+        if self._distance > self._config.finish:
+            self._driving -= 1
         self._closest, self._stuck = self._distance, 0
         return Answer(True, self._expert.act(state))
 

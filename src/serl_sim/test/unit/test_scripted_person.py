@@ -12,7 +12,14 @@ from serl_sim.expert import ExpertConfig, ScriptedExpert
 from serl_sim.scripted_person import LEVER, PersonConfig, ScriptedPerson
 
 CONFIG = PersonConfig(
-    patience=(2, 6), progress=0.001, away=0.02, force=20.0, hold=(3, 3), memory=4, solved=0.003
+    patience=(2, 6),
+    progress=0.001,
+    away=0.02,
+    force=20.0,
+    hold=(3, 3),
+    finish=0.01,
+    memory=4,
+    solved=0.003,
 )
 SEAT = Pose.identity()
 
@@ -55,6 +62,8 @@ def drives(person, states):
         ((50, 50, 50, 50, 45, 40, 35), "...DDD."),  # three steps, then they let go
         ((50, 40, 61), "..D"),  # 21 mm farther than the closest
         ((50, 40, 59), "..."),
+        # halfway in they drive on
+        ((50, 50, 50, 50, 11, 10, 8, 6, 4, 2), "...DDDDDDD"),
         # after they let go, what counts is from there
         ((50, 50, 50, 50, 45, 40, 40, 40, 40), "...DDD..D"),
     ],

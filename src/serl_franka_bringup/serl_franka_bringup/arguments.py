@@ -92,6 +92,9 @@ class Arguments:
     demos: int | None = _argument(
         None, "demonstrations to record when there are none; without: the task's"
     )
+    demonstrations: str = _argument(
+        "", "bags of demonstrations that a run learns from; empty: those of the task"
+    )
     keep_failures: bool = _argument(False, "record demonstrations that fail, too")
     minutes: float | None = _argument(None, "stop training after this wall time")
     until: float | None = _argument(None, "stop training at this success of the last 20, 0 .. 1")

@@ -11,6 +11,7 @@ from typing import Any
 
 from serl_franka_bringup import graph
 from serl_franka_bringup.arguments import argument_names
+from serl_franka_bringup.demonstrations import take_demonstrations
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.plan import Plan, make_plan
 from serl_franka_bringup.run_directory import RunDirectory
@@ -60,6 +61,8 @@ def run_job(
         print(f"{doing} {plan.directory}")
         directory.save_configuration(graph.configuration(plan.nodes), command)
         (directory.path / RESULT).unlink(missing_ok=True)
+        if said := take_demonstrations(plan):
+            print(said)
         ending = run_session(plan.nodes, directory, job_node=_job_node(plan))
         result = read_result(directory.path, ending)
     write_json(json_file, {**result, "run_dir": str(plan.directory)})

@@ -72,7 +72,8 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
     file = file.observing(arguments.observation)
     neutral = dataclasses.replace(arguments, **_NOT_CONFIGURATION)
     configuration = _learning(graph.make_graph(file, neutral, overrides, cores=1))
-    directory = run_path(root, file.name, arguments.seed, configuration)
+    given = _given(arguments)
+    directory = run_path(root, file.name, arguments.seed, {**configuration, **given})
     if arguments.job == "label":
         directory = rewards_path(root, file.name)
     if arguments.job == "record":
@@ -81,10 +82,20 @@ def make_plan(task: str, pairs: Iterable[str], root: Path) -> Plan:
         arguments,
         run_dir=arguments.run_dir or str(directory.absolute()),
         demonstrations_dir=arguments.demonstrations_dir
-        or str(demonstrations_path(root, file.name, _views(configuration)).absolute()),
+        or str(
+            (directory / "demonstrations").absolute()
+            if given
+            else demonstrations_path(root, file.name, _views(configuration)).absolute()
+        ),
     )
     nodes = usable(graph.make_graph(file, arguments, overrides))
     return Plan(file, arguments, nodes, Path(arguments.run_dir))
+
+
+def _given(arguments: Arguments) -> dict[str, str]:
+    """The demonstrations that the user brings: with others it is another run."""
+    path = arguments.demonstrations
+    return {"demonstrations": str(Path(path).expanduser().absolute())} if path else {}
 
 
 def _learning(nodes: Iterable[Node]) -> dict[str, dict[str, Any]]:

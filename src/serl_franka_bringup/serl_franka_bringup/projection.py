@@ -63,7 +63,7 @@ def apply_arguments(arguments: Arguments) -> dict[str, Parameters]:
     """Parameters by node name that the user's arguments set; absent ones set nothing."""
     job = {
         "job.kind": arguments.job,
-        "job.demonstrations": arguments.demos,
+        "job.demonstrations": _wanted(arguments),
         "job.keep_failures": arguments.keep_failures or None,
         "job.minutes": arguments.minutes,
         "job.until": arguments.until,
@@ -146,6 +146,11 @@ def project_views(names: Sequence[str], crop: Mapping[str, Crop]) -> Parameters:
     """The actor's cameras and, if they are cropped, what is left of each picture."""
     crops = [number for name in names for number in crop[name]] if crop else []
     return {"cameras.names": tuple(names), **({"cameras.crops": tuple(crops)} if crops else {})}
+
+
+def _wanted(arguments: Arguments) -> int | None:
+    """Demonstrations to record if there are fewer; none if the user brings some."""
+    return 0 if arguments.demonstrations and arguments.demos is None else arguments.demos
 
 
 def _directories(arguments: Arguments) -> Parameters:

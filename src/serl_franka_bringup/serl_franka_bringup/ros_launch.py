@@ -18,6 +18,7 @@ from launch_ros.actions import Node as NodeAction
 from launch import Action, LaunchContext
 from serl_franka_bringup import graph, plan, tied_exec
 from serl_franka_bringup.command_line import write_parameters
+from serl_franka_bringup.demonstrations import take_demonstrations
 from serl_franka_bringup.graph import Arguments, Node
 from serl_franka_bringup.ros_launch_job import LaunchJob, OnExit
 from serl_franka_bringup.run_directory import RunDirectory
@@ -53,12 +54,14 @@ def _start(context: LaunchContext, task: str) -> list[Action]:
     directory = RunDirectory(planned.directory, part=planned.arguments.part)
     context.extend_globals({"serl_run_directory": directory})  # its lock lives as long as we do
     directory.save_configuration(graph.configuration(planned.nodes), sys.argv[1:])
+    taken = take_demonstrations(planned)
     job = LaunchJob(
         planned.nodes,
         lambda node, ended: node_action(node, write_parameters(node, directory), ended),
     )
-    log = LogInfo(msg=f"run directory {planned.directory}")
-    return [log, *job.start(), OpaqueCoroutine(coroutine=job.watch)]
+    log = [LogInfo(msg=f"run directory {planned.directory}")]
+    log += [LogInfo(msg=taken)] if taken else []
+    return [*log, *job.start(), OpaqueCoroutine(coroutine=job.watch)]
 
 
 def node_action(node: Node, parameters: Path, on_exit: OnExit | None = None) -> NodeAction:

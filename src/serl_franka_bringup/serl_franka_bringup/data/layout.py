@@ -7,8 +7,8 @@ from pathlib import Path
 
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import observation_spec
-from serl_franka_bringup import config, job_command
-from serl_franka_bringup.plan import Plan
+from serl_franka_bringup import config
+from serl_franka_bringup.plan import Plan, make_plan
 from serl_learner.types import ObservationSpec
 
 ACTION_DIM = 6
@@ -31,12 +31,15 @@ def given_layout(arguments: argparse.Namespace) -> ObservationSpec | None:
     """That of the option --task; None without it. Raises ConfigError."""
     if arguments.task is None:
         return None
-    arguments.runs = Path("runs")
-    return layout_of(job_command.plan_job(arguments))
+    pairs = list(arguments.assignments)
+    pairs += [f"observation:={arguments.observation}"] if arguments.observation else []
+    return layout_of(make_plan(arguments.task, pairs, Path("runs")))
 
 
-def layout_of(plan: Plan) -> ObservationSpec:
-    """What the actor of a plan observes."""
-    actor = next(node.parameters for node in plan.nodes if node.name == "actor")
-    cameras = config.unflatten(actor).get("cameras", {})
-    return observation_spec(config.build(CamerasConfig, cameras, "actor.cameras"))
+def layout_of(plan: Plan) -> ObservationSpec | None:
+    """What the actor of a plan observes; None if it runs on another machine."""
+    for node in plan.nodes:
+        if node.name == "actor":
+            cameras = config.unflatten(node.parameters).get("cameras", {})
+            return observation_spec(config.build(CamerasConfig, cameras, "actor.cameras"))
+    return None

@@ -88,11 +88,12 @@ def _describe_demonstrations(
     result: Mapping[str, Any], plan: Plan, arguments: argparse.Namespace
 ) -> list[str]:
     directory = plan.arguments.demonstrations_dir
+    state = " --state" if arguments.observation else ""
     return [
         f"demonstrations {result['demonstrations']:,}, after {result['episodes']:,} episodes of "
         f"this recording; {result['wall_s']:.0f} s",
         f"episodes       {directory}",
-        f"look them over ./serl data check {directory} --task {arguments.task}",
+        f"look them over ./serl data check {directory} --task {arguments.task}{state}",
         f"learn from it  {job_command.repeat_command('run', arguments)}",
     ]
 

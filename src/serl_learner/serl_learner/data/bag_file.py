@@ -152,7 +152,8 @@ def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iter
     channels: dict[int, Channel] = {}
     bag.truncated = True
     try:
-        for record in StreamReader(stream, validate_crcs=True).records:
+        reader = StreamReader(stream, validate_crcs=True)  # type: ignore[arg-type]
+        for record in reader.records:
             if isinstance(record, Schema):
                 schemas[record.id] = record
                 bag.definitions[record.name] = record.data.decode("utf-8", "replace")
@@ -169,7 +170,7 @@ def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iter
                     bag.others[kind] = bag.others.get(kind, 0) + 1
             bag.truncated = not isinstance(record, Footer)
     except EndOfFile:
-        if stream.tell() < stream.size():  # within a record: its content is damaged
+        if stream.tell() < len(stream):  # within a record: its content is damaged
             raise
 
 

@@ -1,0 +1,118 @@
+"""Takes episodes into a directory, one file each: of bags, or SERL's and HIL-SERL's pickles.
+
+All of it is checked before anything is written, and what is there already is not written again.
+The directory can then be learned from: ./serl run TASK demonstrations:=DIR.
+
+A pickle may hold arrays, numbers and texts; whatever else it names is refused. Say which of its
+arrays is which key: --map 'image/wrist=wrist_1' --map 'state/tcp_pose=state[4:10]', or --mapping
+FILE.yaml, which can also scale:
+
+  observation:
+    image/wrist: wrist_1
+    state/tcp_pose: {from: state.tcp_pose, euler: true, scale: [0.05, 0.05, 0.05, 0.35, 0.35, 0.35]}
+    state/wrench: {from: [state.tcp_force, state.tcp_torque], scale: 10, tanh: true}
+    state/target_offset: {zeros: 6}
+  action: actions[0:6]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from pathlib import Path
+
+from serl_franka_bringup.config import ConfigError, read_yaml
+from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
+from serl_learner.data.from_transitions import Reading, mappable
+from serl_learner.data.keymap import BadMapping, parse_map
+from serl_learner.data.recording import RecordedEpisode, Recording
+from serl_learner.data.selection import Selection, select
+from serl_learner.data.serl_pickle import SUFFIXES, BadPickle, load_transitions
+from serl_learner.types import ObservationSpec
+
+SHOWN = 10
+"""Reasons that are printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the action's options."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    add_task(parser, "keys and sizes must be those that it observes")
+    parser.add_argument("-o", "--out", type=Path, required=True, help="directory to write to")
+    parser.add_argument("--map", action="append", default=[], metavar="KEY=SOURCE")
+    parser.add_argument("--mapping", type=Path, metavar="FILE", help="the same, as YAML")
+    parser.add_argument(
+        "--period", type=float, default=0.1, help="between two steps of a pickle [s] (default 0.1)"
+    )
+    parser.add_argument("--clip", action="store_true", help="clip a pickle's actions to [-1, 1]")
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out what is unusable, and take the rest"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Takes them in; 1 if something is unusable.
+
+    Raises:
+      ConfigError: a pickle or its mapping cannot be read, or a task's layout not be made.
+    """
+    spec = given_layout(arguments)
+    selection = _select(arguments, spec)
+    print("\n".join(describe(selection)))
+    if selection.unusable and not arguments.skip_bad:
+        print("nothing is written; --skip-bad takes the rest")
+        return 1
+    if not selection.episodes:
+        print("nothing is written: there is no episode to take")
+        return 1
+    from serl_learner.ros_keeping import keep_episodes
+
+    added = keep_episodes(arguments.out, selection.episodes)
+    there = len(selection.episodes) - added
+    print(f"{arguments.out}: {added} episodes written, {there} were there already")
+    return 0
+
+
+def describe(selection: Selection) -> list[str]:
+    """What was chosen and what not, in lines."""
+    left_out = "".join(f", {n} {why}" for why, n in sorted(selection.left_out.items()))
+    lines = [f"{len(selection.episodes)} episodes to take{left_out}"]
+    lines += [f"  unusable: {text}" for text in selection.unusable[:SHOWN]]
+    if len(selection.unusable) > SHOWN:
+        lines.append(f"  and {len(selection.unusable) - SHOWN} more")
+    return lines
+
+
+def _select(arguments: argparse.Namespace, spec: ObservationSpec | None) -> Selection:
+    from serl_learner.ros_bag import read_recordings
+
+    pickles = [path for path in arguments.paths if path.suffix in SUFFIXES]
+    bags = [path for path in arguments.paths if path.suffix not in SUFFIXES]
+    recordings = [*read_recordings(bags), *(_read_pickle(path, arguments) for path in pickles)]
+    return select(recordings, spec, ACTION_DIM if spec else None)
+
+
+def _read_pickle(path: Path, arguments: argparse.Namespace) -> Recording:
+    mapping = read_yaml(arguments.mapping) if arguments.mapping else {}
+    said = dict(mapping.get("observation", {}))
+    for text in arguments.map:
+        key, separator, source = text.partition("=")
+        if not separator:
+            raise ConfigError(f"--map '{text}' is not KEY=SOURCE")
+        if key == "action":
+            mapping["action"] = source
+        else:
+            said[key] = source
+    try:
+        transitions = load_transitions(path)
+        if not said:
+            raise ConfigError(
+                f"{path} has {mappable(transitions)}; say with --map KEY=SOURCE which is which key"
+            )
+        keys = parse_map({**mapping, "observation": said})
+        session = hashlib.sha256(path.read_bytes()).digest()[:16]
+        reading = Reading(keys, session, arguments.period, arguments.clip)
+        episodes = reading.episodes(transitions)
+    except (BadPickle, BadMapping) as error:
+        raise ConfigError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
+    return Recording(str(path), [RecordedEpisode(str(path), episode) for episode in episodes])

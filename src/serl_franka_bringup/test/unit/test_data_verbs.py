@@ -1,0 +1,172 @@
+"""./serl data and ./serl record on the command line: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from recorded_episodes import STATE, make_records, write_episode, write_episodes
+
+from serl_franka_bringup import cli, job_command
+from serl_learner.ros_log import read_episode
+
+PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
+
+
+def test_check_sums_up_sound_episodes(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 3)
+    out = tmp_path / "check.json"
+    code = cli.main(["data", "check", str(directory), "--task", PCB, "--state", "--json", str(out)])
+    assert code == 0
+    text = capsys.readouterr().out
+    assert "3 episodes, 3 of them usable" in text
+    assert "success        3 of 3" in text
+    plain = json.loads(out.read_text())
+    assert (plain["steps"], plain["findings"]) == (12, [])
+
+
+def test_case08_check_names_key_expected_and_found_and_fails(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 2, keys=(*STATE[:-1], "state/force"))
+    assert cli.main(["data", "check", str(directory), "--task", PCB, "--state"]) == 1
+    text = capsys.readouterr().out
+    assert "unusable (2)" in text
+    assert "key 'state/force' ((6,), 'float32') is not in the layout" in text
+    assert cli.main(["data", "check", str(directory)]) == 0  # they agree with one another
+
+
+def test_check_prints_twenty_of_a_kind_or_all(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 25, keys=STATE[1:])
+    words = ["data", "check", str(directory), "--task", PCB, "--state"]
+    cli.main(words)
+    assert "and 5 more: --all" in capsys.readouterr().out
+    cli.main([*words, "--all"])
+    assert capsys.readouterr().out.count("is missing") == 25
+
+
+def test_what_is_no_bag_is_one_line_and_exit_code_2(tmp_path, capsys):
+    assert cli.main(["data", "check", str(tmp_path / "nothing")]) == 2
+    assert "there is no such file or directory" in capsys.readouterr().out
+
+
+def test_show_draws_pictures_and_curves(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 2, cameras=("wrist", "side"), size=32)
+    out = tmp_path / "pictures" / "episode.png"
+    assert cli.main(["data", "show", str(directory), "--episode", "1", "-o", str(out)]) == 0
+    assert "episode 1 of session" in capsys.readouterr().out
+    with Image.open(out) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    assert pixels.shape[0] > pixels.shape[1] > 1000
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 1000  # the pictures are in it
+    assert cli.main(["data", "show", str(directory), "--episode", "2", "-o", str(out)]) == 2
+    assert "holds 2 episodes; there is no 2" in capsys.readouterr().err
+
+
+def test_import_takes_bags_once(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 3)
+    words = ["data", "import", str(directory), "-o", str(tmp_path / "taken")]
+    assert cli.main([*words, "--task", PCB, "--state"]) == 0
+    assert "3 episodes written, 0 were there already" in capsys.readouterr().out
+    assert cli.main(words) == 0
+    assert "0 episodes written, 3 were there already" in capsys.readouterr().out
+
+
+def test_import_takes_nothing_if_something_is_unusable_unless_told_to(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 3)
+    broken = make_records(1)
+    del broken[2]
+    write_episode(directory / "n000002.mcap", broken)
+    taken = tmp_path / "taken"
+    words = ["data", "import", str(directory), "-o", str(taken)]
+    assert cli.main(words) == 1
+    assert not taken.exists()
+    assert "a gap: step 3 follows on step 1" in capsys.readouterr().out
+    assert cli.main([*words, "--skip-bad"]) == 0
+    assert [read_episode(p).number for p in sorted(taken.glob("*.mcap"))] == [0, 2]
+
+
+@pytest.fixture
+def demos(tmp_path) -> Path:
+    """A pickle as SERL's record_demo.py writes one, of one episode."""
+    rng, transitions = np.random.default_rng(0), []
+    seen = [
+        {
+            "state": rng.normal(size=(1, 19)).astype(np.float32),
+            "wrist_1": rng.integers(0, 256, (1, 128, 128, 3), np.uint8),
+        }
+        for _ in range(4)
+    ]
+    for step in range(3):
+        transitions.append(
+            {
+                "observations": seen[step],
+                "actions": rng.uniform(-1, 1, 6),
+                "next_observations": seen[step + 1],
+                "rewards": float(step == 2),
+                "masks": float(step < 2),
+                "dones": step == 2,
+            }
+        )
+    path = tmp_path / "demos.pkl"
+    path.write_bytes(pickle.dumps(transitions))
+    return path
+
+
+def test_import_of_a_pickle_by_a_mapping(tmp_path, demos, capsys):
+    mapping = tmp_path / "serl.yaml"
+    mapping.write_text(
+        "observation:\n"
+        "  state/tcp_pose: {from: state.tcp_pose, euler: true, scale: 0.05}\n"
+        "  state/target_offset: {zeros: 6}\n"
+    )
+    words = ["data", "import", str(demos), "-o", str(tmp_path / "taken"), "--mapping"]
+    assert cli.main([*words, str(mapping), "--map", "image/wrist=wrist_1"]) == 0
+    assert "1 episodes written" in capsys.readouterr().out
+    (path,) = (tmp_path / "taken").glob("*.mcap")
+    episode = read_episode(path)
+    keys = {"image/wrist", "state/target_offset", "state/tcp_pose"}
+    assert episode.records[0].observation.keys() == keys
+    assert cli.main([*words, str(mapping), "--map", "image/wrist=wrist_1"]) == 0
+    assert "0 episodes written, 1 were there already" in capsys.readouterr().out
+
+
+def test_case08_a_pickle_that_lacks_a_key_of_the_task_is_refused(tmp_path, demos, capsys):
+    words = ["data", "import", str(demos), "-o", str(tmp_path / "taken"), "--task", PCB]
+    assert cli.main([*words, "--map", "image/wrist=wrist_1"]) == 1
+    assert "key 'image/side' is missing" in capsys.readouterr().out
+    assert not (tmp_path / "taken").exists()
+
+
+def test_a_pickle_without_a_mapping_says_what_it_has(tmp_path, demos, capsys):
+    assert cli.main(["data", "import", str(demos), "-o", str(tmp_path / "taken")]) == 2
+    error = capsys.readouterr().err
+    assert "wrist_1 uint8[1, 128, 128, 3]" in error
+    assert "--map KEY=SOURCE" in error
+
+
+def test_recording_demonstrations_learns_nothing(tmp_path):
+    arguments = cli.parse(["record", PCB, "-n", "7", "--state", "--runs", str(tmp_path)])
+    plan = job_command.plan_job(arguments, job="record")
+    assert plan.directory == tmp_path / "pcb" / "recording"
+    found = {node.name: dict(node.parameters) for node in plan.nodes}
+    assert found["actor"]["job.kind"] == "record"
+    assert found["actor"]["job.demonstrations"] == 7
+    assert "job.keep_failures" not in found["actor"]
+    learner = found["learner"]
+    assert learner["learning"] is False
+    assert learner["demonstrations_dir"] == str(tmp_path / "pcb" / "demonstrations")
+    assert learner["log_dir"] == str(plan.directory / "episodes")
+    assert not {"checkpoint_dir", "features_dir"} & learner.keys()
+    assert "metrics_writer" not in found
+
+
+def test_failures_lie_below_the_successes(tmp_path):
+    words = ["record", PCB, "--failures", "-o", str(tmp_path / "demos"), "--runs", str(tmp_path)]
+    plan = job_command.plan_job(cli.parse(words), job="record")
+    found = {node.name: dict(node.parameters) for node in plan.nodes}
+    assert found["actor"]["job.keep_failures"] is True
+    assert found["learner"]["demonstrations_dir"] == str(tmp_path / "demos")
+    assert found["learner"]["log_dir"] == str(tmp_path / "demos" / "failures")

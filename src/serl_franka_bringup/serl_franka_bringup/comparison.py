@@ -95,9 +95,14 @@ def read_trial(path: Path) -> Trial:
 
 def read_trials(directory: Path, row: str) -> list[Trial]:
     """All seeds of a row, in order."""
+    trials = (read_trial(path) for path in seeded_files(directory, row))
+    return sorted(trials, key=lambda trial: trial.seed)
+
+
+def seeded_files(directory: Path, row: str) -> list[Path]:
+    """Result files of a row, one for each seed."""
     pattern = re.compile(rf"{re.escape(row)}-seed\d+\.json")
-    files = [path for path in directory.glob("*.json") if pattern.fullmatch(path.name)]
-    return sorted((read_trial(path) for path in files), key=lambda trial: trial.seed)
+    return [path for path in directory.glob("*.json") if pattern.fullmatch(path.name)]
 
 
 def table(directory: Path, compared: Mapping[str, str] = STATE) -> str:

@@ -11,6 +11,7 @@ IN_PROCESS = ("-m", "serl_franka_bringup.in_process", *STATE)
 BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 VISION = ("-m", "serl_franka_bringup.in_process", "--observation", "image")
+HIL = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "250", "--eval-episodes", "20")
 SMALL = ("learner.agent.encoder.kind=small", "learner.utd_ratio=4", "learner.batch_size=64")
 FOOLING = ("-m", "serl_franka_bringup.adversarial_check", "--picture", "{out}/reward_fooled.png")
 PERIOD = ("-m", "serl_franka_bringup.period_report")
@@ -55,6 +56,25 @@ ROWS: Mapping[str, Row] = {
     "pcb-bc": Row(
         "behaviour cloning of the same demonstrations, trained to convergence",
         (*BASELINES, "bc"),
+    ),
+    "pcb-hil-none": Row(
+        "as pcb-rlpd, evaluated more often: what the corrections of the next are compared with",
+        HIL,
+    ),
+    "pcb-hil": Row(
+        "RLPD in one process, the scripted expert takes over when the policy drifts",
+        (*HIL, "--interventions", "scripted"),
+    ),
+    "pcb-warm-start": Row(
+        "RLPD in one process from a policy cloned from the same demonstrations",
+        (*HIL, "--warm-start"),
+    ),
+    "pcb-hil-warm-start": Row(
+        "both: cloned, then corrected", (*HIL, "--warm-start", "--interventions", "scripted")
+    ),
+    "pcb-hg-dagger": Row(
+        "HG-DAgger: from demonstrations and corrections alone, without rewards",
+        (*HIL, "--learn", "hg_dagger", "--interventions", "scripted"),
     ),
     "pcb-random": Row("uniformly random actions", (*BASELINES, "random")),
     "pcb-down": Row("blind: straight down from the start", (*BASELINES, "down")),

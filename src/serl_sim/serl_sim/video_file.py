@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import av
@@ -18,12 +18,21 @@ _OPTIONS = {"preset": "veryfast", "crf": "20", "threads": "1"}
 class VideoFile:
     """Takes frames, one after the other."""
 
-    def __init__(self, folder: Path, name: str, width: int, height: int, fps: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        width: int,
+        height: int,
+        fps: int,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
         """Begins `folder/name.part`.
 
         Args:
           width, height: of every frame, even [pixels].
           fps: frames per second of playing.
+          options: of the encoder, over those of a film.
 
         Raises OSError, as all methods do; the file is gone then.
         """
@@ -34,7 +43,8 @@ class VideoFile:
             self._file = av.open(
                 str(self._path), "w", format="mp4", options={"movflags": "+faststart"}
             )
-            self._stream = self._file.add_stream("libx264", rate=fps, options=_OPTIONS)
+            encoding = {**_OPTIONS, **(options or {})}
+            self._stream = self._file.add_stream("libx264", rate=fps, options=encoding)
             self._stream.width, self._stream.height = width, height
             self._stream.pix_fmt = "yuv420p"
 

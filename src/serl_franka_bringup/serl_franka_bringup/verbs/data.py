@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import argparse
 
-from serl_franka_bringup.data import bring_in, check, show
+from serl_franka_bringup.data import bring_in, check, export, show
 from serl_learner.data.bag_file import BagError
 
 HELP = "check, show, export and import recorded episodes"
 EXAMPLES = """examples:
   ./serl data check runs/pcb/demonstrations-image-720575ee --task pcb
   ./serl data show my_bag --episode 2 -o episode.png
+  ./serl data export my_bag --format lerobot -o dataset --instruction "insert the connector"
   ./serl data import my_bag --task pcb -o taken
   ./serl data import demos.pkl --mapping serl.yaml --task pcb -o taken"""
-_ACTIONS = {"check": check, "show": show, "import": bring_in}
+_ACTIONS = {"check": check, "show": show, "export": export, "import": bring_in}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,82 @@
+"""Writes episodes for others: as a LeRobot data set (v3.0), or as one .npz file each (RLDS).
+
+LeRobot: what is observed beside pictures is `observation.state`, pictures are videos (lossy), and
+`next.reward`, `next.done` and `next.success` lie beside the action. A frame is a step, so the
+final observation of an episode is left out.
+
+RLDS: episode_000000.npz and so on, each with the steps' `observation/<key>`, `action`, `reward`,
+`discount`, `is_first`, `is_last`, `is_terminal`, all of the same length; the last step is the final
+observation, its action and reward are 0. dataset.json says what there is. Nothing is lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from serl_franka_bringup.config import ConfigError
+from serl_franka_bringup.data.bring_in import describe
+from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
+from serl_learner.data.recording import relabelled
+from serl_learner.data.selection import select
+from serl_learner.types import Record, Relabel
+
+FORMATS = ("lerobot", "rlds")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the action's options."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    parser.add_argument("--format", choices=FORMATS, required=True)
+    add_task(parser, "keys and sizes must be those that it observes")
+    parser.add_argument("-o", "--out", type=Path, required=True, help="directory, new or empty")
+    parser.add_argument("--instruction", help="the task in words (default: its name)")
+    parser.add_argument("--successes", action="store_true", help="only episodes that succeed")
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="leave out what is unusable, and take the rest"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes them; 1 if something is unusable.
+
+    Raises:
+      ConfigError: the directory is not empty, or the episodes do not fit the format.
+    """
+    from serl_learner.ros_bag import read_recordings
+
+    if arguments.out.exists() and (not arguments.out.is_dir() or any(arguments.out.iterdir())):
+        raise ConfigError(f"{arguments.out} is not empty: nothing is written over")
+    spec = given_layout(arguments)
+    found = select(read_recordings(arguments.paths), spec, ACTION_DIM if spec else None)
+    print("\n".join(describe(found)))
+    if found.unusable and not arguments.skip_bad:
+        print("nothing is written; --skip-bad takes the rest")
+        return 1
+    episodes = [_relabelled(episode.entries) for episode in found.episodes]
+    if arguments.successes:
+        episodes = [records for records in episodes if records[-1].success]
+    if not episodes:
+        print("nothing is written: there is no episode to take")
+        return 1
+    instruction = arguments.instruction or Path(arguments.task or "demonstration").stem
+    write_dataset(arguments.format, arguments.out, episodes, instruction)
+    steps = sum(len(records) - 1 for records in episodes)
+    print(f"{arguments.out}: {len(episodes)} episodes, {steps:,} steps ({arguments.format})")
+    return 0
+
+
+def write_dataset(form: str, out: Path, episodes: list[list[Record]], instruction: str) -> None:
+    """In one of FORMATS. Raises ConfigError if the episodes do not fit it."""
+    from serl_franka_bringup.data import lerobot, rlds  # these load what others do without
+
+    writer = lerobot.write if form == "lerobot" else rlds.write
+    try:
+        writer(out, episodes, instruction)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _relabelled(entries: tuple[Record | Relabel, ...]) -> list[Record]:
+    records = [entry for entry in entries if isinstance(entry, Record)]
+    return relabelled(records, [entry for entry in entries if isinstance(entry, Relabel)])

@@ -37,12 +37,14 @@ class SessionConfig:
       action_dim: size of the actions.
       seed: of the agent's initial parameters and of its sampling.
       training: false: records are kept, but no update is done.
+      learning: false: records are logged and nothing else; there is no learner.
       publish_every: blocks between two versions of the policy.
     """
 
     action_dim: int = 6
     seed: int = 0
     training: bool = True
+    learning: bool = True
     publish_every: int = 10
 
     def __post_init__(self) -> None:
@@ -223,7 +225,7 @@ class Trainer:
     @property
     def demonstrations(self) -> int:
         """Successful ones that it has, the backlog among it."""
-        held = self.learner.demonstrations if self.learner else 0
+        held = (self.learner or self.counted).demonstrations
         return held + sum(job.demonstrations for job in self._backlog)
 
     @property

@@ -100,6 +100,13 @@ ROWS: Mapping[str, Row] = {
         "small network trained end to end; 1,000 steps, 4 critic updates of 64 a step",
         (*VISION, "--max-steps", "1000", "--set", *SMALL),
     ),
+    "pcb-vision-classifier": Row(
+        "rewarded by the task's reward classifier instead of the pose; it must have been trained",
+        (*VISION, "--reward", "classifier"),
+    ),
+    "pcb-vision-vice": Row(
+        "rewarded by VICE; frames must have been labelled", (*VISION, "--reward", "vice")
+    ),
     "pcb-vision-bc": Row(
         "behaviour cloning of the same demonstrations from images",
         (*BASELINES[:2], "bc", "--observation", "image"),

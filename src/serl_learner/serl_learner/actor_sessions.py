@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from serl_learner.episodes import Episode
+from serl_learner.gap import Gap
 from serl_learner.types import Entry, Record, entry_bytes
 
 REORDERED = 16
@@ -33,6 +34,10 @@ class ActorSession:
       open_bytes: what these take in memory.
       refused: numbers of messages that were refused since then.
       early: entries that came before their turn, by number.
+      gap: what came beyond a number that is missing.
+      played: nobody sends again what is missing: it is a recording that is played.
+      unsent: numbers right before the open stretch that never came.
+      begun: something was admitted since the learner started.
       heard: when the last message came [s, steady clock].
       settled: false: what was acked before a restart is not known; the first message tells.
     """
@@ -47,6 +52,10 @@ class ActorSession:
     open_bytes: int = 0
     refused: list[int] = field(default_factory=list)
     early: dict[int, Entry] = field(default_factory=dict)
+    gap: Gap = field(default_factory=Gap)
+    played: bool = False
+    unsent: int = 0
+    begun: bool = False
     heard: float = 0.0
     settled: bool = True
 
@@ -73,6 +82,12 @@ class ActorSession:
     def take_next(self) -> Entry | None:
         """The entry whose turn it is now, if it came early."""
         return self.early.pop(self.received_seq, None)
+
+    def skip_to(self, seq: int) -> None:
+        """What comes next is number `seq`: those before it are not waited for."""
+        self.unsent += seq - self.received_seq
+        self.received_seq = seq
+        self.early.clear()
 
     def take_open(self) -> tuple[list[Entry], list[int]]:
         """Ends the open stretch: its entries and refused numbers."""
@@ -115,18 +130,21 @@ class ActorSessions:
         self._durable = durable
         self._sessions: dict[bytes, ActorSession] = {}
         self._touched: dict[bytes, ActorSession] = {}
-        self.newest: ActorSession | None = None
         self.duplicates = 0
         self.gaps = 0
 
     def find(self, actor_id: str, session: bytes) -> ActorSession:
         """The session, known or new; it is the newest one now."""
-        found = self._sessions.get(session)
-        if found is None:
-            found = ActorSession(actor_id, session, settled=self._durable)
-            self._sessions[session] = found
-        self.newest = found
+        found = self._sessions.pop(session, None)
+        found = found or ActorSession(actor_id, session, settled=self._durable)
+        self._sessions[session] = found
         return found
+
+    @property
+    def newest(self) -> ActorSession | None:
+        """The one that was heard last, but for recordings: nobody hears what they are told."""
+        heard = reversed(self._sessions.values())
+        return next((session for session in heard if not session.played), None)
 
     def judge(self, found: ActorSession, seq: int) -> Verdict:
         """Whether message `seq` is the next of its session; others are counted."""
@@ -146,6 +164,10 @@ class ActorSessions:
         """Sessions of which something waits for a seal."""
         return [session for session in self._sessions.values() if session.unsealed]
 
+    def with_gaps(self) -> list[ActorSession]:
+        """Sessions of which a number is missing."""
+        return [s for s in self._sessions.values() if s.gap.since is not None]
+
     def superseded(self, newer: ActorSession) -> list[ActorSession]:
         """Older sessions of the same actor with something unsealed: nothing follows there."""
         return [
@@ -155,8 +177,9 @@ class ActorSessions:
         ]
 
     def touch(self, found: ActorSession) -> None:
-        """There is something to tell this actor."""
-        self._touched[found.session] = found
+        """There is something to tell this actor; nobody hears what a recording is told."""
+        if not found.played:
+            self._touched[found.session] = found
 
     def take_touched(self) -> list[ActorSession]:
         """The actors to answer now; each once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from serl_learner.actor_sessions import ActorSession, ActorSessions, Verdict
@@ -13,6 +13,8 @@ from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import Episode, stretch
 from serl_learner.types import Entry, Record
 
+PLAYED_PATIENCE = 1.0
+"""For a number that is missing in a recording that is played: relabels overtake records [s]."""
 RETRY = 1.0
 """Between two looks whether there is room on the disk again [s]."""
 
@@ -61,7 +63,8 @@ class _Pending:
 class EpisodeLog:
     """Takes every message once, seals stretches of them, and writes them when there is room.
 
-    Two callbacks: `sealed` hears of every stretch as it ends, `written` of its file.
+    Callbacks: `sealed` hears of every stretch as it ends, `written` of its file, `say` of what a
+    person should know.
     """
 
     def __init__(
@@ -71,12 +74,14 @@ class EpisodeLog:
         clock: Callable[[], float],
         sealed: Callable[[Episode], None],
         written: Callable[[Path, Episode], None],
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._config = config
         self._store = store
         self._clock = clock
         self._sealed = sealed
         self._written = written
+        self._say = say
         self.actors = ActorSessions(durable=store.keeps_log)
         self._pending: deque[_Pending] = deque()
         self.pending_bytes = 0
@@ -105,12 +110,41 @@ class EpisodeLog:
         verdict = self.actors.judge(actor, seq)
         if verdict is Verdict.GAP and entry is not None:
             actor.keep_early(entry)
+            actor.gap.keep(entry, self._clock(), self._config.open_bytes)
+        if verdict is Verdict.DUPLICATE:  # somebody sends again, so somebody listens
+            actor.played = False
         if verdict is not Verdict.NEXT:
             return None
+        actor.gap.close()
         actor.received_seq += 1
-        for older in self.actors.superseded(actor):
-            self.seal(older, "the actor began a new session")
+        if not actor.begun:
+            actor.begun = True
+            for older in self.actors.superseded(actor):
+                self.seal(older, "the actor began a new session")
         return actor
+
+    def take_beyond_gaps(self) -> list[Entry]:
+        """Entries after gaps that nobody fills, by session and number: to be received again.
+
+        Their sessions go on with them. What was open before is broken off, so that no transition
+        reaches over the gap.
+        """
+        found: list[Entry] = []
+        for actor in self.actors.with_gaps() if not self.full else []:
+            patience = PLAYED_PATIENCE if actor.played else self._config.lease_s
+            if actor.gap.since is None or self._clock() - actor.gap.since <= patience:
+                continue
+            beyond = actor.gap.close()
+            if beyond:
+                missing = f"{actor.received_seq}..{beyond[0].seq - 1}"
+                if actor.unsealed:
+                    self.seal(actor, f"records {missing} never came")
+                name = f"session {actor.session.hex()[:8]} of actor {actor.actor_id!r}"
+                self._say(f"{name}: records {missing} never came; it goes on without")
+                actor.skip_to(beyond[0].seq)
+                actor.played = True
+                found += beyond
+        return found
 
     def begin(self, actor: ActorSession, episode: int) -> None:
         """Ends what is open of another episode: a record of this one came."""
@@ -138,6 +172,7 @@ class EpisodeLog:
         broken = reason if number is not None else ""
         received = actor.open_bytes
         episode = stretch(actor.actor_id, actor.session, *actor.take_open(), part, broken)
+        episode, actor.unsent = replace(episode, unsent=actor.unsent), 0
         actor.note_sealed(episode)
         content = self._store.encode(episode)
         self._pending.append(_Pending(actor, episode, content, received + len(content)))
@@ -150,6 +185,9 @@ class EpisodeLog:
         """Seals what silent actors left open, and tries again what found no room."""
         now = self._clock()
         away, self._looked = now - self._looked, now
+        for actor in self.actors.with_gaps() if away > self._config.lease_s / 2 else []:
+            if actor.gap.since is not None:
+                actor.gap.since += away
         for actor in self.actors.unsealed():
             if away > self._config.lease_s / 2:  # it is the learner that did not listen
                 actor.heard += away

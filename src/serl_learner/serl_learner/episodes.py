@@ -26,6 +26,8 @@ class Episode:
       part: 0, or counts the parts of an episode that was broken off and went on.
       reason: why it was broken off; empty if it was not.
       next_seq: every number of the session below it is in this file or in an earlier one.
+      unsent: numbers right before its first that never came: a recording that was played left
+        them out.
     """
 
     actor_id: str
@@ -35,6 +37,7 @@ class Episode:
     part: int = 0
     reason: str = ""
     next_seq: int = 0
+    unsent: int = 0
 
     @property
     def records(self) -> list[Record]:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from serl_learner import checkpoint
+from serl_learner import checkpoint, resume
 from serl_learner.actor_sessions import Acknowledgement, ActorSession, ActorSessions
+from serl_learner.answers import UNLIMITED, acknowledge
 from serl_learner.atomic_file import remove_unfinished
 from serl_learner.checkpoint_writer import CheckpointWriter
 from serl_learner.disk_space import DiskSpace
@@ -17,7 +18,6 @@ from serl_learner.episodes import Episode, is_demonstration
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.log_retention import LogRetention
 from serl_learner.params_codec import EncodedParams, write_params
-from serl_learner.resume import check_complete, restore_agent, restore_log, restore_retired
 from serl_learner.source_commit import source_commit
 from serl_learner.trainer import SessionConfig, Trainer
 from serl_learner.types import Entry, Record, Relabel, Source, spec_of
@@ -26,8 +26,6 @@ from serl_learner.validation import RejectedRecord, check_record, check_relabel
 __all__ = ["BEST_POLICY", "UNLIMITED", "LearnerSession", "SessionConfig"]
 
 BEST_POLICY = "best_policy.msgpack"
-UNLIMITED = 2**32
-"""Credit of an actor that nothing holds back: records ahead of those that arrived."""
 
 
 class LearnerSession:
@@ -57,7 +55,8 @@ class LearnerSession:
         self.trainer = Trainer(config, session, features, DiskSpace(log.min_free_bytes))
         self.rejected, self.last_rejection = 0, ""
         self.notices: list[str] = []
-        self._log = EpisodeLog(log, store, clock, self._on_sealed, self._on_written)
+        hear = (self._on_sealed, self._on_written, self.notices.append)
+        self._log = EpisodeLog(log, store, clock, *hear)
         how = (log.log_bytes, self.trainer.drop_features)
         self._retention = LogRetention(store.log, *how) if store.log else None
         self._writer = CheckpointWriter(checkpoints, store.space) if checkpoints else None
@@ -82,18 +81,18 @@ class LearnerSession:
             self._store.remove_unfinished()
             if self._writer is not None:
                 remove_unfinished(self._writer.directory)
-            restore_retired(self._retention.retired, self.actors, self.trainer)
+            resume.restore_retired(self._retention.retired, self.actors, self.trainer)
         if trainer is not None and self._writer is not None:
             directory = self._writer.directory
-            self._positions = restore_agent(trainer, directory, self._store, self.notices.append)
+            say = self.notices.append
+            self._positions = resume.restore_agent(trainer, directory, self._store, say)
         if trainer is not None or self._store.keeps_log:
-            missing = restore_log(
+            missing = resume.restore_log(
                 self._store, self.actors, self._retention, trainer, self._positions
             )
-            check_complete(self.trainer, self._store, missing, self.notices.append)
+            resume.check_complete(self.trainer, self._store, missing, self.notices.append)
         if self.recording:
-            kept = (is_demonstration(episode) for _, episode in self._store.episodes())
-            self.trainer.counted.demonstrations = sum(kept)
+            self.trainer.counted.demonstrations = resume.count_demonstrations(self._store)
         self._limit_log()
         self.trainer.publish()
 
@@ -230,6 +229,8 @@ class LearnerSession:
         if self.waiting_for:
             self._limit_log()
         self._log.look()
+        for entry in self._log.take_beyond_gaps():
+            self.receive(entry)
         failure = self._writer.take_failure() if self._writer else None
         if failure is not None:
             self.notices.append(f"no checkpoint, the previous one stays: {failure}")
@@ -249,24 +250,8 @@ class LearnerSession:
 
     def acknowledgements(self) -> list[Acknowledgement]:
         """One for each actor heard since the last call, or else for the newest one."""
-        touched = self.actors.take_touched()
-        actors = touched or [self.actors.newest or ActorSession("", bytes(16))]
-        return [self._acknowledge(actor) for actor in actors]
-
-    def _acknowledge(self, actor: ActorSession) -> Acknowledgement:
-        learner = self.learner
-        limited = self.session.training and self._learns
-        free = self.trainer.free_steps() if limited else UNLIMITED
-        return Acknowledgement(
-            actor_id=actor.actor_id,
-            session=actor.session,
-            next_seq=actor.next_seq,
-            received_seq=actor.received_seq,
-            credit=actor.received_seq + free,
-            demonstrations=self.trainer.demonstrations,
-            updates=learner.updates if learner else 0,
-            training=bool(learner and self.session.training and learner.training),
-        )
+        actors = self.actors.take_touched() or [self.actors.newest or ActorSession("", bytes(16))]
+        return [acknowledge(actor, self.trainer, self._learns) for actor in actors]
 
     # What is kept
 

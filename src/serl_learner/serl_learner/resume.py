@@ -9,7 +9,7 @@ from serl_learner import checkpoint
 from serl_learner.actor_sessions import ActorSessions
 from serl_learner.checkpoint import CheckpointError, DamagedCheckpoint
 from serl_learner.episode_store import EpisodeStore
-from serl_learner.episodes import Episode, check_episode
+from serl_learner.episodes import Episode, check_episode, is_demonstration
 from serl_learner.learner import agent_shapes
 from serl_learner.log_retention import LogRetention, Retired
 from serl_learner.trainer import Trainer
@@ -88,7 +88,7 @@ def restore_log(
             _check(trainer, path, episode)
         if path.parent == store.log:
             known = actors.find(episode.actor_id, episode.session).next_seq
-            missing += _lack(episode.session.hex(), known, episode.first_seq)
+            missing += _lack(episode.session.hex(), known, episode.first_seq - episode.unsent)
         actors.restore(episode)
         if retention is not None and path.parent == store.log:
             retention.note(path, episode)
@@ -109,6 +109,11 @@ def restore_log(
 
 def _lack(session: str, known: int, needed: int) -> list[str]:
     return [f"{known}..{needed - 1} of session {session}"] if known < needed else []
+
+
+def count_demonstrations(store: EpisodeStore) -> int:
+    """How many are kept."""
+    return sum(is_demonstration(episode) for _, episode in store.episodes())
 
 
 def check_complete(

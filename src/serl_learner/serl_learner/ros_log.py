@@ -83,7 +83,8 @@ def encode_episode(episode: Episode, compression: str = "zstd") -> bytes:
 
     The metadata say `actor_id`, `session`, `part`, `complete` ("true" or "false") with the
     `reason`, the sequence numbers that were `refused` ("12,15"), and `next_seq`: every number
-    below it is accounted for by this file or an earlier one.
+    below it is accounted for by this file or an earlier one; and how many before its first were
+    `unsent`, if any.
     """
     buffer = io.BytesIO()
     writer = Writer(buffer, compression=COMPRESSIONS[compression])
@@ -121,7 +122,9 @@ def _layout(record: Record) -> dict[str, str]:
 
 
 def _metadata(episode: Episode) -> dict[str, str]:
+    unsent = {"unsent": str(episode.unsent)} if episode.unsent else {}
     return {
+        **unsent,
         "actor_id": episode.actor_id,
         "session": episode.session.hex(),
         "part": str(episode.part),
@@ -194,4 +197,5 @@ def _episode(entries: list[Entry], metadata: dict[str, str]) -> Episode | None:
         part=int(metadata["part"]),
         reason=metadata["reason"],
         next_seq=int(metadata["next_seq"]),
+        unsent=int(metadata.get("unsent", 0)),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from serl_actor.action import ActionScale, executable
 from serl_actor.camera_views import CamerasConfig, look
-from serl_actor.frames import StaleImage, check_frames
+from serl_actor.frames import StaleImage, check_frames, taken_at
 from serl_actor.intervention import Intervention
 from serl_actor.observation import FINE, KEYS, ObservationScale, observe
 from serl_actor.reward_judge import Judge
@@ -70,6 +70,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self._workspace = Workspace.of(task)
         self._cameras = cameras or CamerasConfig()
         self._images: dict[str, np.ndarray] = {}
+        self.taken: dict[str, np.ndarray] = {}  # when, of those that are not of the state's stamp
         self._frame = task.target
         self._state: ArmState | None = None
         self._steps = 0
@@ -257,6 +258,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         """The pictures of the observation; StaleImage, and UnusableImage with the arm holding."""
         frames, stamp_ns = self.robot.images(), self.state.stamp_ns
         check_frames(frames, self._cameras.names, stamp_ns, self._cameras.limits.max_skew)
+        self.taken = taken_at(frames, stamp_ns)
         try:
             return look(frames, self._cameras)
         except RobotError:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from serl_actor.robot_client import RobotError
+from serl_learner.data.lint import TAKEN
+from serl_learner.vision.cameras import IMAGE
 
 
 class StaleImage(RobotError):
@@ -60,6 +62,15 @@ class FrameLimits:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
                 raise ValueError(f"{name} is {value} s, expected more than 0")
+
+
+def taken_at(frames: Mapping[str, Frame], stamp_ns: int) -> dict[str, np.ndarray]:
+    """When each picture was taken, for the log: int64 [] [ns]; not those of the state's stamp."""
+    return {
+        f"{TAKEN}{IMAGE}{name}": np.asarray(frame.stamp_ns, np.int64)
+        for name, frame in frames.items()
+        if frame.stamp_ns != stamp_ns
+    }
 
 
 def check_frames(

@@ -195,7 +195,8 @@ class _Run:
     def _see(self, observation: Observation, info: Mapping[str, Any]) -> None:
         self._observation, self._stamp_ns = observation, self._environment.state.stamp_ns
         self._truth = info["true_success"] if self._environment.judge is not None else None
-        self._extras = _extras(info) if self._environment.judge is not None else {}
+        judged = _extras(info) if self._environment.judge is not None else {}
+        self._extras = {**self._environment.taken, **judged}
         if self._labelling is not None:
             self._extras |= self._labelling.label(info)
 

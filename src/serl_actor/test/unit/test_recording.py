@@ -38,8 +38,8 @@ def test_an_operator_who_never_succeeds_ends_it():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="kind 'recrod' is none of train, record"):
-        JobConfig(kind="recrod")
+    with pytest.raises(ValueError, match="kind 'nothing' is none of train, record"):
+        JobConfig(kind="nothing")
 
 
 def stays(state):

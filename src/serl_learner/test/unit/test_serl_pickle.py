@@ -220,7 +220,7 @@ def test_case08_a_mapping_that_does_not_fit_names_the_key_and_what_there_is(
         ({}, "no key is mapped"),
         ({"observations": {}}, "observations: unknown"),
         ({"observation": {"a": {"form": "b"}}}, "a: expected a source"),
-        ({"observation": {"a": {"from": "b", "sacle": 1}}}, "a.sacle: unknown"),
+        ({"observation": {"a": {"from": "b", "size": 1}}}, "a.size: unknown"),
         ({"observation": {"a": "b[1]"}}, "'b\\[1\\]' is no name"),
         ({"observation": {"a": 3}}, "expected a source"),
     ],

@@ -72,11 +72,12 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
     found: list[Entry | Spoiled] = []
     others: Counter[str] = Counter()
     for file in files:
-        bag = RawBag(file)
+        bag, known = RawBag(file), set[str]()
         try:
             for raw in read_messages(bag, frozenset(MESSAGES)):
-                if not found and (text := _other_definition(bag, raw.kind)):
+                if raw.kind not in known and (text := _other_definition(bag, raw.kind)):
                     raise BagError(f"{file}: {text}")
+                known.add(raw.kind)
                 found.append(_decode(raw.kind, raw.data))
         except BagError as error:
             findings.append(Finding(Level.UNUSABLE, str(error)))

@@ -83,7 +83,8 @@ class RosRewardJudge:
     def _verdict(self, estimate: RewardEstimate) -> Verdict:
         if estimate.model_id != self.model_id:
             self._node.get_logger().info(
-                f"rewards are of model {estimate.model_id}, threshold {estimate.threshold:.2f}"
+                f"rewards are of model {estimate.model_id}, threshold {estimate.threshold:.2f}",
+                throttle_duration_sec=60.0,  # with VICE it is another one every few seconds
             )
             self.model_id = estimate.model_id
         return Verdict(float(estimate.probability), bool(estimate.success))

@@ -15,7 +15,12 @@ from typing import Any
 from serl_franka_bringup import config, operators, rewards, robots
 from serl_franka_bringup.arguments import Arguments, argument_names
 from serl_franka_bringup.config import ConfigError
-from serl_franka_bringup.projection import apply_arguments, project, share_agent
+from serl_franka_bringup.projection import (
+    apply_arguments,
+    project,
+    share_agent,
+    share_demonstrations,
+)
 from serl_franka_bringup.respawn import Respawn
 from serl_franka_bringup.robots import Kind
 from serl_franka_bringup.task import TaskFile
@@ -138,6 +143,7 @@ def make_graph(
         for node, values in layer.items():
             parameters[node].update(values)
     share_agent(parameters)
+    share_demonstrations(parameters)
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     return tuple(
         _make_node(name, kind, parameters, task, arguments, cores)

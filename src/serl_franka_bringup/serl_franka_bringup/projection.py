@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_controllers.geometry import quaternion_from_rpy
+from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.task import Crop, Task, Vector6
 
 if TYPE_CHECKING:
@@ -194,13 +195,14 @@ def _learning(task: Task, arguments: Arguments) -> Parameters:
     """What a block does, and what comes before the first; HG-DAgger begins with a clone."""
     clones = arguments.warm_start or arguments.learn == "hg_dagger"
     wanted = task.demonstrations if arguments.demos is None else arguments.demos
+    if clones and arguments.demonstrations and arguments.demos is None:
+        raise ConfigError(
+            f"demonstrations '{arguments.demonstrations}': to begin with a clone of them, say how "
+            "many successful ones they are, demos:=N"
+        )
     if not clones or not wanted:
         return {"learn": arguments.learn} if arguments.learn != "rl" else {}
-    return {
-        "learn": arguments.learn,
-        "warm_start.enabled": True,
-        "warm_start.demonstrations": wanted,
-    }
+    return {"learn": arguments.learn, "warm_start.enabled": True}
 
 
 def _tensorboard(arguments: Arguments) -> Parameters:
@@ -213,6 +215,13 @@ def share_agent(parameters: dict[str, Parameters]) -> None:
     """Gives the actor the learner's agent: a policy of the same layout."""
     agent = {k: v for k, v in parameters["learner"].items() if k.startswith("agent.")}
     parameters["actor"] = {**agent, **parameters["actor"]}
+
+
+def share_demonstrations(parameters: dict[str, Parameters]) -> None:
+    """Has a clone wait for as many demonstrations as the job makes."""
+    learner, made = parameters["learner"], parameters["actor"].get("job.demonstrations")
+    if learner.get("warm_start.enabled") and made:
+        learner.setdefault("warm_start.demonstrations", made)
 
 
 def _select(task: Task, names: tuple[str, ...], group: str) -> Parameters:

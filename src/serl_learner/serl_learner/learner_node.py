@@ -135,7 +135,7 @@ class LearnerNode(Node):
         """What makes the goals, for the worker: it takes a while."""
         if not config.agent.vice.enabled:
             return None
-        directory = Path(self._config.goals_dir)
+        directory = Path(self._config.goals_dir).expanduser()
 
         def make() -> Goals:
             frames, sizes = read_frames(directory, read_episode)

@@ -46,6 +46,10 @@ class RewardClassifierConfig:
     frames: int | None = None
 
     def __post_init__(self) -> None:
+        if self.threshold is not None and not 0.0 < self.threshold < 1.0:
+            raise ValueError(f"threshold {self.threshold} is not in (0, 1)")
+        if self.frames is not None and self.frames < 1:
+            raise ValueError(f"frames {self.frames} is below 1")
         if not self.model and not self.online:
             raise ValueError("model is empty, expected a file that ./serl train-reward wrote")
 

@@ -16,6 +16,7 @@ from serl_franka_bringup import graph, plan
 from serl_franka_bringup.arguments import LEARN
 from serl_franka_bringup.checks import FAIL, OK, WARN
 from serl_franka_bringup.config import ConfigError
+from serl_franka_bringup.plan import make_plan
 from serl_franka_bringup.task import load_task
 from serl_franka_bringup.terminal import kept_terminal, terminal_name
 from serl_franka_bringup.wiggle import SECONDS, check_wiggle
@@ -95,6 +96,12 @@ def test_what_is_learned_and_from_where_it_starts():
     assert fewer["warm_start.demonstrations"] == 5
     assert fewer["warm_start.updates"] == 100
     assert learning("learn:=hg_dagger", "demos:=0") == {"learn": "hg_dagger"}
+    said = learning("warm_start:=true", "actor.job.demonstrations:=7")
+    assert said["warm_start.demonstrations"] == 7, "the clone waits for what the job makes"
+    brought = ("demonstrations:=/some/where", "warm_start:=true")
+    with pytest.raises(ConfigError, match=r"'/some/where': to begin .* demos:=N"):
+        learning(*brought)
+    assert learning(*brought, "demos:=3")["warm_start.demonstrations"] == 3
     with pytest.raises(ConfigError, match="warm_start needs demonstrations"):
         graph.parse_arguments(["warm_start:=true", "demos:=0"])
     assert [*RULES] == [*LEARN]
@@ -195,3 +202,10 @@ def test_a_wiggle_without_a_device_ends_at_once():
     found = check_wiggle(print, mouse, lambda: 0.0, lambda seconds: pytest.fail("waited"))[0]
     assert found.level == FAIL
     assert "udev rule" in found.found
+
+
+def test_another_way_to_learn_is_another_run(tmp_path):
+    ways = ((), ("learn:=hg_dagger",), ("warm_start:=true",), ("interventions:=scripted",))
+    directories = [make_plan("pcb", way, tmp_path).directory for way in ways]
+    assert len(set(directories[:3])) == 3
+    assert directories[3] == directories[0], "who helps may come and go"

@@ -56,6 +56,8 @@ class SACConfig:
             raise ValueError(f"discount {self.discount} is not in [0, 1)")
         if not 0.0 < self.polyak <= 1.0:
             raise ValueError(f"polyak {self.polyak} is not in (0, 1]")
+        if self.vice.enabled and not self.encoder.frozen:
+            raise ValueError(f"vice needs a frozen network, encoder {self.encoder.kind!r} is none")
 
     @property
     def target_range(self) -> tuple[float, float] | None:

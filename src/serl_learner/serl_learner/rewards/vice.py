@@ -61,13 +61,16 @@ class ViceConfig:
     frames: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("first_updates", "every", "updates"):
+        for name in ("hidden", "first_updates", "every", "updates", "frames"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
         if self.batch_size < 2 or self.batch_size % 2:
             raise ValueError(f"batch_size {self.batch_size} is not even, half of it are goals")
-        if not 0.0 <= self.label_smoothing < 1.0:
-            raise ValueError(f"label_smoothing {self.label_smoothing} is not in [0, 1)")
+        for name in ("label_smoothing", "dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
+        if not self.learning_rate > 0.0:
+            raise ValueError(f"learning_rate {self.learning_rate} is not above 0")
         for name in ("mixup", "gradient_penalty"):
             if not getattr(self, name) >= 0.0:
                 raise ValueError(f"{name} {getattr(self, name)} is below 0")

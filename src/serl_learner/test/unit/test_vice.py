@@ -209,6 +209,9 @@ def test_goals_of_another_camera_or_size_are_refused_with_both(goals):
     [
         {"batch_size": 7},
         {"every": 0},
+        {"frames": 0},
+        {"dropout": 1.0},
+        {"learning_rate": 0.0},
         {"label_smoothing": 1.0},
         {"gradient_penalty": -1.0},
         {"threshold": 1.0},

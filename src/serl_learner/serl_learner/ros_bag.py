@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rclpy.serialization import deserialize_message
 
-from serl_learner.data.bag_file import BagError, RawBag, bag_files, read_messages, read_metadata
+from serl_learner.data.bag_file import (
+    BagError,
+    RawBag,
+    bag_files,
+    lacks,
+    read_messages,
+    read_metadata,
+)
 from serl_learner.data.definitions import difference
 from serl_learner.data.recording import (
     Finding,
@@ -17,31 +25,63 @@ from serl_learner.data.recording import (
     Recording,
     Spoiled,
     assemble,
+    judged,
 )
 from serl_learner.episodes import EpisodeError
 from serl_learner.ros_log import MESSAGES, METADATA, read_episode, schema_text
 from serl_learner.ros_tensors import MalformedMessage
 from serl_learner.types import Entry, Relabel
 
+RELABEL = "serl_interfaces/msg/Relabel"
+
 
 def read_recordings(paths: Iterable[Path]) -> Iterator[Recording]:
     """What the bags hold that these paths name: files, or directories of any depth.
 
     Each file of a log is a recording of its own; other files that lie in one directory are one
-    together, as rosbag2 begins a new file when one grows large.
+    together, as rosbag2 begins a new file when one grows large. Records have the late verdicts
+    over them that are in any of the bags: the log keeps a veto in a later file than the success.
 
     Raises:
       BagError: there is no bag at a path.
     """
-    for path in paths:
+    found = [bag_files(path) for path in paths]
+    verdicts = _verdicts({file for files in found for file in files})
+    for all_files in found:
         bags: dict[Path, list[Path]] = {}
-        for file in bag_files(path):
+        for file in all_files:
             if read_metadata(file, METADATA) is not None:
-                yield _sealed(file)
+                yield _judged(_sealed(file), verdicts)
             else:
                 bags.setdefault(file.parent, []).append(file)
         for directory, files in bags.items():
-            yield _recorded(files[0] if len(files) == 1 else directory, files)
+            source = files[0] if len(files) == 1 else directory
+            yield _judged(_recorded(source, files), verdicts)
+
+
+def _verdicts(files: Iterable[Path]) -> list[Relabel]:
+    """All relabels in these files, each once; what cannot be read is found when they are read."""
+    found: dict[tuple[bytes, int], Relabel] = {}
+    for file in files:
+        if lacks(file, RELABEL):
+            continue
+        bag = RawBag(file)
+        try:
+            for raw in read_messages(bag, frozenset({RELABEL})):
+                entry = None if _other_definition(bag, raw.kind) else _decode(raw.kind, raw.data)
+                if isinstance(entry, Relabel):
+                    found[entry.session, entry.seq] = entry
+        except BagError:
+            continue
+    return list(found.values())
+
+
+def _judged(recording: Recording, verdicts: list[Relabel]) -> Recording:
+    recording.episodes = [
+        replace(recorded, episode=judged(recorded.episode, verdicts))
+        for recorded in recording.episodes
+    ]
+    return recording
 
 
 def _sealed(path: Path) -> Recording:
@@ -52,7 +92,6 @@ def _sealed(path: Path) -> Recording:
     except EpisodeError as error:
         recording.findings.append(Finding(Level.UNUSABLE, str(error)))
         return recording
-    recording.relabels = [entry for entry in episode.entries if isinstance(entry, Relabel)]
     findings = []
     if not episode.complete:
         findings.append(Finding(Level.INCOMPLETE, f"it was broken off: {episode.reason}"))
@@ -89,7 +128,7 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
         text = f"{source} holds no message of {', '.join(MESSAGES)}; of others: {dict(others)}"
         findings.append(Finding(Level.UNUSABLE, text))
     recording = assemble(str(source), found)
-    recording.findings = findings
+    recording.findings += findings
     return recording
 
 
@@ -114,6 +153,6 @@ def _decode(kind: str, data: bytes) -> Entry | Spoiled:
     try:
         return convert(message)
     except MalformedMessage as error:
-        episode = int(getattr(message, "episode", 0))
+        episode = None if kind == RELABEL else int(message.episode)
         session = bytes(message.session)
         return Spoiled(message.actor_id, session, int(message.seq), episode, str(error))

@@ -17,9 +17,8 @@ from pathlib import Path
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.data.bring_in import describe
 from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
-from serl_learner.data.recording import relabelled
 from serl_learner.data.selection import select
-from serl_learner.types import Record, Relabel
+from serl_learner.types import Record
 
 FORMATS = ("lerobot", "rlds")
 
@@ -53,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if found.unusable and not arguments.skip_bad:
         print("nothing is written; --skip-bad takes the rest")
         return 1
-    episodes = [_relabelled(episode.entries) for episode in found.episodes]
+    episodes = [episode.records for episode in found.episodes]
     if arguments.successes:
         episodes = [records for records in episodes if records[-1].success]
     if not episodes:
@@ -75,8 +74,3 @@ def write_dataset(form: str, out: Path, episodes: list[list[Record]], instructio
         writer(out, episodes, instruction)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-
-
-def _relabelled(entries: tuple[Record | Relabel, ...]) -> list[Record]:
-    records = [entry for entry in entries if isinstance(entry, Record)]
-    return relabelled(records, [entry for entry in entries if isinstance(entry, Relabel)])

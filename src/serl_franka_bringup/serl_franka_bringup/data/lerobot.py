@@ -48,7 +48,7 @@ def write(out: Path, episodes: Sequence[Sequence[Record]], instruction: str) -> 
     with Videos(out, {_feature(k): episodes[0][0].observation[k].shape for k in cameras}, fps) as v:
         for number, records in enumerate(episodes):
             steps = [record for record in records if record.action is not None]
-            columns = _columns(steps, vectors, fps)
+            columns = _columns(steps, vectors, fps, records[-1].success)
             row = _episode_row(number, len(steps), rows, instruction)
             statistics = {name: of_numbers(values) for name, values in columns.items()}
             for key in cameras:
@@ -84,8 +84,10 @@ def _feature(key: str) -> str:
     return _IMAGES + key.removeprefix(IMAGE).replace("/", "_")
 
 
-def _columns(steps: Sequence[Record], vectors: Sequence[str], fps: int) -> dict[str, np.ndarray]:
-    """What is known of the steps of an episode: [N, n] or [N] by feature."""
+def _columns(
+    steps: Sequence[Record], vectors: Sequence[str], fps: int, success: bool
+) -> dict[str, np.ndarray]:
+    """What is known of the steps of an episode, and of its end: [N, n] or [N] by feature."""
     states = [np.concatenate([np.ravel(r.observation[k]) for k in vectors]) for r in steps]
     ended = [record.terminated or record.truncated for record in steps]
     return {
@@ -93,7 +95,7 @@ def _columns(steps: Sequence[Record], vectors: Sequence[str], fps: int) -> dict[
         "action": np.array([record.action for record in steps], np.float32),
         "next.reward": np.array([record.reward for record in steps], np.float32),
         "next.done": np.array(ended, np.bool_),
-        "next.success": np.array([r.terminated and r.reward > 0.0 for r in steps], np.bool_),
+        "next.success": (np.arange(len(steps)) == len(steps) - 1) & success,
         "timestamp": np.arange(len(steps), dtype=np.float32) / np.float32(fps),
         "frame_index": np.arange(len(steps), dtype=np.int64),
     }

@@ -16,8 +16,8 @@ from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.data import lerobot_videos
 from serl_franka_bringup.data.export import write_dataset
 from serl_franka_bringup.data.lerobot_stats import PictureStatistics, of_numbers
-from serl_learner.episodes import stretch
-from serl_learner.ros_log import encode_episode
+from serl_learner.episodes import is_demonstration, stretch
+from serl_learner.ros_log import encode_episode, read_episode
 from serl_learner.types import Relabel
 
 CAMERAS = ("side", "wrist")
@@ -211,15 +211,49 @@ def test_export_on_the_command_line(tmp_path, capsys):
     assert "is not empty: nothing is written over" in capsys.readouterr().err
 
 
-def test_late_verdicts_are_in_what_is_exported(tmp_path):
+@pytest.fixture(params=["in the next episode's file", "in a file of its own", "in relabels/"])
+def vetoed(tmp_path, request):
+    """A log of two successes, the first of which was taken back, where the log keeps that."""
     records = make_records(0, steps=4)
-    session = records[0].session
-    verdict = Relabel(session, 5, 3, 3, 0.0, False)
-    content = encode_episode(stretch("actor", session, [*records, verdict]))
-    (tmp_path / "a.mcap").write_bytes(content)
+    following = [replace(r, seq=r.seq - 94) for r in make_records(1, steps=4)]
+    veto = Relabel(records[0].session, 5, 3, 3, 0.0, False)
+    files = {
+        "in the next episode's file": {"n2": [veto, *following]},
+        "in a file of its own": {"n2-seq5": [veto], "n3": following},
+        "in relabels/": {"n2": following, "relabels/n3-seq5": [veto]},
+    }[request.param]
+    log = tmp_path / "log"
+    (log / "relabels").mkdir(parents=True)
+    for name, entries in {"n1": records, **files}.items():
+        content = encode_episode(stretch("actor", records[0].session, entries))
+        (log / f"{name}.mcap").write_bytes(content)
+    return log
+
+
+def test_late_verdicts_are_in_what_is_exported(tmp_path, vetoed):
     out = tmp_path / "out"
-    words = ["data", "export", str(tmp_path / "a.mcap"), "--format", "rlds", "-o", str(out)]
+    words = ["data", "export", str(vetoed), "--format", "rlds", "-o", str(out)]
     assert cli.main(words) == 0
     with np.load(out / "episode_000000.npz") as steps:
         assert steps["reward"].tolist() == [0.0] * 5
         assert not steps["is_terminal"].any()
+    with np.load(out / "episode_000001.npz") as steps:
+        assert steps["reward"].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def test_a_success_that_was_taken_back_is_none(tmp_path, vetoed, capsys):
+    out = tmp_path / "out"
+    words = ["data", "export", str(vetoed), "--format", "lerobot", "-o"]
+    assert cli.main([*words, str(out)]) == 0
+    table = pq.read_table(out / "data/chunk-000/file-000.parquet").to_pydict()
+    assert table["next.success"] == [False] * 7 + [True]
+    assert cli.main([*words, str(tmp_path / "successes"), "--successes"]) == 0
+    assert "1 episodes, 4 steps" in capsys.readouterr().out
+    assert cli.main(["data", "check", str(vetoed)]) == 0
+    assert "success        1 of 2" in capsys.readouterr().out
+
+
+def test_a_success_that_was_taken_back_comes_in_as_none(tmp_path, vetoed):
+    assert cli.main(["data", "import", str(vetoed), "-o", str(tmp_path / "taken")]) == 0
+    paths = sorted((tmp_path / "taken").glob("*.mcap"))
+    assert [is_demonstration(read_episode(path)) for path in paths] == [False, True]

@@ -11,9 +11,9 @@ from recorded_episodes import STATE, make_records, write_episode, write_episodes
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.demonstrations import take_demonstrations
 from serl_franka_bringup.plan import make_plan
-from serl_learner.episodes import is_demonstration
-from serl_learner.ros_log import read_episode
-from serl_learner.types import Source
+from serl_learner.episodes import is_demonstration, stretch
+from serl_learner.ros_log import encode_episode, read_episode
+from serl_learner.types import Relabel, Source
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
 
@@ -44,6 +44,16 @@ def test_successful_ones_are_taken_once_and_the_others_are_counted(tmp_path):
     assert len(found) == 3
     assert all(is_demonstration(episode) for episode in found)
     assert (Path(plan.arguments.demonstrations_dir) / "metadata.yaml").exists()
+
+
+def test_one_that_was_taken_back_is_left_out(tmp_path):
+    directory = write_episodes(tmp_path / "given", 2)
+    session = make_records(0)[0].session
+    veto = stretch("actor", session, [Relabel(session, 5, 3, 3, 0.0, False)])
+    (directory / "n000009-seq5.mcap").write_bytes(encode_episode(veto))
+    plan = plan_of(tmp_path)
+    assert take_demonstrations(plan).endswith("left out: 1 without success")
+    assert [episode.number for episode in taken(plan)] == [1]
 
 
 def test_they_are_the_runs_own_and_no_more_are_recorded(tmp_path):

@@ -109,6 +109,20 @@ def read_metadata(path: Path, name: str) -> dict[str, str] | None:
         return None
 
 
+def lacks(path: Path, kind: str) -> bool:
+    """A finished MCAP file says at its end that it holds no message of this type."""
+    if path.suffix != ".mcap":
+        return False
+    try:
+        with open(path, "rb") as stream:
+            summary = make_reader(stream).get_summary()
+    except Exception:  # whoever reads the messages says what is wrong with it
+        return False
+    if summary is None or not summary.schemas:
+        return False
+    return all(schema.name != kind for schema in summary.schemas.values())
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Path, str]]:
     """The file without the compression of all of it, and its ending."""

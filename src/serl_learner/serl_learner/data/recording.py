@@ -32,12 +32,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Spoiled:
-    """A record that was recorded but cannot be used, e.g. because it holds NaN; `text` says why."""
+    """What was recorded but cannot be used, e.g. because it holds NaN; `text` says why.
+
+    `episode` is that of a record; None: it is a late verdict.
+    """
 
     actor_id: str
     session: bytes
     seq: int
-    episode: int
+    episode: int | None
     text: str
 
 
@@ -68,13 +71,11 @@ class Recording:
     Attributes:
       source: its path.
       episodes: those with a record, in order.
-      relabels: late verdicts over records of this or of another recording.
       findings: about the whole.
     """
 
     source: str
     episodes: list[RecordedEpisode] = field(default_factory=list)
-    relabels: list[Relabel] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -90,12 +91,15 @@ def assemble(source: str, found: Iterable[Entry | Spoiled]) -> Recording:
     recording = Recording(source)
     for entries in sessions.values():
         ordered = [entries[seq] for seq in sorted(entries)]
-        relabels = [entry for entry in ordered if isinstance(entry, Relabel)]
-        recording.relabels += relabels
-        rest = [entry for entry in ordered if not isinstance(entry, Relabel)]
-        others = {relabel.seq for relabel in relabels}
+        rest = [e for e in ordered if not isinstance(e, Relabel) and e.episode is not None]
+        others = set(entries) - {entry.seq for entry in rest}
         for _, group in groupby(rest, key=lambda entry: entry.episode):
             recording.episodes.append(_episode(source, list(group), others))
+        recording.findings += [
+            Finding(Level.UNUSABLE, f"{source}: {entry.text}")
+            for entry in ordered
+            if isinstance(entry, Spoiled) and entry.episode is None
+        ]
     return recording
 
 
@@ -129,13 +133,35 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def relabelled(records: Iterable[Record], relabels: Iterable[Relabel]) -> list[Record]:
-    """The records with the verdicts that came over them later, the last one winning."""
-    relabels = sorted(relabels, key=lambda relabel: (relabel.session, relabel.seq))
-    result = []
+    """The records of an episode with the verdicts that came over them later, the last one winning.
+
+    If one came over its last step the episode succeeded as that says: terminated with a reward.
+    """
+    relabels = sorted(relabels, key=lambda relabel: relabel.seq)
+    result: list[Record] = []
+    over_last = False
     for record in records:
-        for relabel in relabels:
-            concerned = relabel.session == record.session
-            if concerned and relabel.first_seq <= record.seq <= relabel.last_seq:
-                record = replace(record, reward=relabel.reward, terminated=relabel.terminated)
+        verdict = None if record.last else _verdict(record, relabels)
+        if verdict is not None:
+            record = replace(record, reward=verdict.reward, terminated=verdict.terminated)
+        elif record.last and over_last:
+            end = result[-1]
+            record = replace(record, success=end.terminated and end.reward > 0.0)
+        over_last = verdict is not None
         result.append(record)
     return result
+
+
+def _verdict(record: Record, relabels: Sequence[Relabel]) -> Relabel | None:
+    """The last one that concerns a record."""
+    for relabel in reversed(relabels):
+        concerned = relabel.session == record.session
+        if concerned and relabel.first_seq <= record.seq <= relabel.last_seq:
+            return relabel
+    return None
+
+
+def judged(episode: Episode, relabels: Iterable[Relabel]) -> Episode:
+    """The records of an episode with the late verdicts over them, which it then no longer holds."""
+    own = [relabel for relabel in relabels if relabel.session == episode.session]
+    return replace(episode, entries=tuple(relabelled(episode.records, own)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from serl_learner.data.lint import looked_over
 from serl_learner.data.recording import Level, RecordedEpisode, Recording
 from serl_learner.episodes import Episode
-from serl_learner.types import ObservationSpec, Record, Relabel, Source, spec_of
+from serl_learner.types import ObservationSpec, Record, Source, spec_of
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Selection:
     """What was chosen.
 
     Attributes:
-      episodes: the chosen ones, with the verdicts that came over them later.
+      episodes: the chosen ones.
       unusable: what speaks against others that would have been; one line for each.
       left_out: how many were left out by reason.
       spec: keys and sizes of all that were chosen.
@@ -51,13 +51,11 @@ def select(
             if reason:
                 selection.left_out[reason] += 1
             else:
-                _judge(selection, recorded, recording.relabels, action_dim)
+                _judge(selection, recorded, action_dim)
     return selection
 
 
-def _judge(
-    selection: Selection, recorded: RecordedEpisode, relabels: list[Relabel], dim: int | None
-) -> None:
+def _judge(selection: Selection, recorded: RecordedEpisode, dim: int | None) -> None:
     seen = looked_over(recorded, selection.spec, dim)
     unusable = [f"{seen.name}: {f.text}" for f in seen.findings if f.level is Level.UNUSABLE]
     if unusable:
@@ -66,7 +64,7 @@ def _judge(
         selection.left_out["incomplete"] += 1
     else:
         selection.spec = selection.spec or spec_of(seen.episode.records[0].observation)
-        selection.episodes.append(_with_verdicts(seen.episode, relabels))
+        selection.episodes.append(seen.episode)
 
 
 def _unwanted(records: list[Record]) -> str:
@@ -74,16 +72,3 @@ def _unwanted(records: list[Record]) -> str:
     if any(record.source != Source.DEMO for record in records):
         return "not demonstrated"
     return "" if any(record.last and record.success for record in records) else "without success"
-
-
-def _with_verdicts(episode: Episode, relabels: list[Relabel]) -> Episode:
-    """With the relabels that concern its records, by number."""
-    numbers = {record.seq for record in episode.records}
-    concerned = {
-        relabel.seq: relabel
-        for relabel in relabels
-        if relabel.session == episode.session
-        and not numbers.isdisjoint(range(relabel.first_seq, relabel.last_seq + 1))
-    }
-    entries = {entry.seq: entry for entry in (*episode.entries, *concerned.values())}
-    return replace(episode, entries=tuple(entries[seq] for seq in sorted(entries)))

@@ -89,10 +89,39 @@ def test_late_verdicts_are_found_and_take_a_number(tmp_path):
     tail = episode_records(1, 6, steps=3)
     relabel = Relabel(SESSION, 5, 1, 3, -0.5, True, stamp_ns=1)
     recording = read(write_bag(tmp_path / "bag", [*records, relabel, *tail]))
-    assert_holds(recording, [*records, *tail])
-    changed = relabelled(recording.episodes[0].episode.records, recording.relabels)
+    assert_holds(recording, [*relabelled(records, [relabel]), *tail])
+    changed = recording.episodes[0].episode.records
     assert [r.reward for r in changed] == [0.0, -0.5, -0.5, -0.5, 0.0]
     assert [r.terminated for r in changed] == [False, True, True, True, False]
+    assert not changed[-1].success  # as the verdict over its last step has it
+
+
+@pytest.mark.parametrize("compression", ["zstd", "none"])
+def test_a_veto_in_a_later_file_of_the_log_is_in_the_records(tmp_path, compression):
+    records, tail = episode_records(0, 0, steps=4), episode_records(1, 6, steps=3)
+    veto = Relabel(SESSION, 5, 3, 3, 0.0, False, stamp_ns=1)
+    stranger = replace(veto, session=bytes(16))
+    for name, entries in {"n1": records, "n2": [veto, *tail], "relabels/n3": [stranger]}.items():
+        path = tmp_path / f"{name}.mcap"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(encode_episode(stretch("actor", SESSION, entries), compression))
+    first, second = [e.episode for r in read_recordings([tmp_path]) for e in r.episodes]
+    assert (first.records[3].reward, first.records[3].terminated) == (0.0, False)
+    assert not is_demonstration(first)
+    assert is_demonstration(second)
+    assert [entry.seq for entry in second.entries] == [6, 7, 8, 9]
+    alone = read(tmp_path / "n1.mcap").episodes[0].episode
+    assert is_demonstration(alone)
+
+
+def test_a_relabel_that_cannot_be_used_is_no_episode(tmp_path):
+    records = episode_records()
+    bad = Relabel(SESSION, 7, 3, 9, 0.0, False, stamp_ns=1)
+    recording = read(write_bag(tmp_path / "bag", [*records, bad, *episode_records(1, 8)]))
+    assert [e.usable for e in recording.episodes] == [True, True]
+    (text,) = texts(recording)
+    assert text.startswith("unusable: ")
+    assert "relabel 7 of actor 'actor': records 3..9 are no range below 7" in text
 
 
 def write_with_images(path, records):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from serl_franka_bringup.config import ConfigError
-from serl_franka_bringup.data.layout import ACTION_DIM, layout_of
+from serl_franka_bringup.data.layout import layout_of
 from serl_franka_bringup.plan import Plan
 
 
@@ -15,8 +15,9 @@ def take_demonstrations(plan: Plan) -> str:
     Only the machine that learns does it, before anything starts.
 
     Raises:
-      ConfigError: there is no bag, one is unusable or of other keys or sizes than the task, or
-        none of its episodes is a demonstration; names what is wrong. Nothing is taken then.
+      ConfigError: there is no bag, one is unusable or of other keys, sizes or rewards than the
+        task, or none of its episodes is a demonstration; names what is wrong. Nothing is taken
+        then.
     """
     given = plan.arguments.demonstrations
     if not given or plan.arguments.job != "train" or not any(_learns(node) for node in plan.nodes):
@@ -26,11 +27,9 @@ def take_demonstrations(plan: Plan) -> str:
     from serl_learner.ros_bag import read_recordings
     from serl_learner.ros_keeping import keep_episodes
 
-    spec = layout_of(plan)
+    layout = layout_of(plan)
     try:
-        found = select(
-            read_recordings([Path(given).expanduser()]), spec, ACTION_DIM, demonstrations=True
-        )
+        found = select(read_recordings([Path(given).expanduser()]), *layout, demonstrations=True)
     except BagError as error:
         raise ConfigError(f"demonstrations: {error}") from error
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(found.left_out.items()))

@@ -22,13 +22,12 @@ import hashlib
 from pathlib import Path
 
 from serl_franka_bringup.config import ConfigError, read_yaml
-from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
+from serl_franka_bringup.data.layout import Layout, add_task, given_layout
 from serl_learner.data.from_transitions import Reading, mappable
 from serl_learner.data.keymap import BadMapping, parse_map
 from serl_learner.data.recording import RecordedEpisode, Recording
 from serl_learner.data.selection import Selection, select
 from serl_learner.data.serl_pickle import SUFFIXES, BadPickle, load_transitions
-from serl_learner.types import ObservationSpec
 
 SHOWN = 10
 """Reasons that are printed."""
@@ -37,7 +36,7 @@ SHOWN = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    add_task(parser, "keys and sizes must be those that it observes")
+    add_task(parser, "keys, sizes and rewards must be those of it")
     parser.add_argument("-o", "--out", type=Path, required=True, help="directory to write to")
     parser.add_argument("--map", action="append", default=[], metavar="KEY=SOURCE")
     parser.add_argument("--mapping", type=Path, metavar="FILE", help="the same, as YAML")
@@ -56,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
       ConfigError: a pickle or its mapping cannot be read, or a task's layout not be made.
     """
-    spec = given_layout(arguments)
-    selection = _select(arguments, spec)
+    selection = _select(arguments, given_layout(arguments))
     print("\n".join(describe(selection)))
     if selection.unusable and not arguments.skip_bad:
         print("nothing is written; --skip-bad takes the rest")
@@ -83,13 +81,13 @@ def describe(selection: Selection) -> list[str]:
     return lines
 
 
-def _select(arguments: argparse.Namespace, spec: ObservationSpec | None) -> Selection:
+def _select(arguments: argparse.Namespace, layout: Layout) -> Selection:
     from serl_learner.ros_bag import read_recordings
 
     pickles = [path for path in arguments.paths if path.suffix in SUFFIXES]
     bags = [path for path in arguments.paths if path.suffix not in SUFFIXES]
     recordings = [*read_recordings(bags), *(_read_pickle(path, arguments) for path in pickles)]
-    return select(recordings, spec, ACTION_DIM if spec else None)
+    return select(recordings, *layout)
 
 
 def _read_pickle(path: Path, arguments: argparse.Namespace) -> Recording:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
+from serl_franka_bringup.data.layout import add_task, given_layout
 from serl_franka_bringup.output import write_json
 from serl_learner.data.lint import looked_over
 from serl_learner.data.recording import Finding, Level
@@ -22,7 +22,7 @@ SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    add_task(parser, "keys and sizes must be those that it observes")
+    add_task(parser, "keys, sizes and rewards must be those of it")
     parser.add_argument("--all", action="store_true", help="print every finding")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here")
 
@@ -31,14 +31,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks; 1 if anything is unusable."""
     from serl_learner.ros_bag import read_recordings
 
-    spec = given_layout(arguments)
-    dim = ACTION_DIM if spec else None
+    spec, dim, rewards = given_layout(arguments)
     summary = Summary()
     found: list[tuple[str, Finding]] = []
     for recording in read_recordings(arguments.paths):
         found += [(recording.source, finding) for finding in recording.findings]
         for recorded in recording.episodes:
-            seen = looked_over(recorded, spec or summary.spec, dim)
+            seen = looked_over(recorded, spec or summary.spec, dim, rewards)
             summary.add(seen)
             found += [(seen.name, finding) for finding in seen.findings]
     print("\n".join([*summary.lines(), *_describe(found, arguments.all)]))

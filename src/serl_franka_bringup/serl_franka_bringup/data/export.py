@@ -16,7 +16,7 @@ from pathlib import Path
 
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.data.bring_in import describe
-from serl_franka_bringup.data.layout import ACTION_DIM, add_task, given_layout
+from serl_franka_bringup.data.layout import add_task, given_layout
 from serl_learner.data.selection import select
 from serl_learner.types import Record
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     parser.add_argument("--format", choices=FORMATS, required=True)
-    add_task(parser, "keys and sizes must be those that it observes")
+    add_task(parser, "keys, sizes and rewards must be those of it")
     parser.add_argument("-o", "--out", type=Path, required=True, help="directory, new or empty")
     parser.add_argument("--instruction", help="the task in words (default: its name)")
     parser.add_argument("--successes", action="store_true", help="only episodes that succeed")
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.out.exists() and (not arguments.out.is_dir() or any(arguments.out.iterdir())):
         raise ConfigError(f"{arguments.out} is not empty: nothing is written over")
-    spec = given_layout(arguments)
-    found = select(read_recordings(arguments.paths), spec, ACTION_DIM if spec else None)
+    layout = given_layout(arguments)
+    found = select(read_recordings(arguments.paths), *layout)
     print("\n".join(describe(found)))
     if found.unusable and not arguments.skip_bad:
         print("nothing is written; --skip-bad takes the rest")

@@ -1,17 +1,34 @@
-"""Keys and sizes of what a task observes, as its actor would."""
+"""What a task observes and can learn, as its actor and its learner would."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import observation_spec
 from serl_franka_bringup import config
 from serl_franka_bringup.plan import Plan, make_plan
 from serl_learner.types import ObservationSpec
+from serl_learner.validation import Range
 
 ACTION_DIM = 6
+
+
+class Layout(NamedTuple):
+    """What records must be like.
+
+    Attributes:
+      spec: keys and sizes; None: all as the first.
+      action_dim: size of an action; None: likewise.
+      rewards: those that can be learned; None: any.
+    """
+
+    spec: ObservationSpec | None = None
+    action_dim: int | None = None
+    rewards: Range | None = None
 
 
 def add_task(parser: argparse.ArgumentParser, why: str) -> None:
@@ -27,19 +44,28 @@ def add_task(parser: argparse.ArgumentParser, why: str) -> None:
     parser.set_defaults(takes_assignments=True)
 
 
-def given_layout(arguments: argparse.Namespace) -> ObservationSpec | None:
-    """That of the option --task; None without it. Raises ConfigError."""
+def given_layout(arguments: argparse.Namespace) -> Layout:
+    """That of the option --task; without it anything goes. Raises ConfigError."""
     if arguments.task is None:
-        return None
+        return Layout()
     pairs = list(arguments.assignments)
     pairs += [f"observation:={arguments.observation}"] if arguments.observation else []
     return layout_of(make_plan(arguments.task, pairs, Path("runs")))
 
 
-def layout_of(plan: Plan) -> ObservationSpec | None:
-    """What the actor of a plan observes; None if it runs on another machine."""
+def layout_of(plan: Plan) -> Layout:
+    """What the actor of a plan observes, and its learner learns, as far as they run here."""
+    spec = rewards = None
     for node in plan.nodes:
         if node.name == "actor":
             cameras = config.unflatten(node.parameters).get("cameras", {})
-            return observation_spec(config.build(CamerasConfig, cameras, "actor.cameras"))
-    return None
+            spec = observation_spec(config.build(CamerasConfig, cameras, "actor.cameras"))
+        if node.name == "learner":
+            rewards = _rewards(config.unflatten(node.parameters).get("agent", {}))
+    return Layout(spec, ACTION_DIM, rewards)
+
+
+def _rewards(agent: Mapping[str, Any]) -> Range | None:
+    from serl_learner.agents.sac import SACConfig  # loads what others do without
+
+    return config.build(SACConfig, agent, "learner.agent").target_range

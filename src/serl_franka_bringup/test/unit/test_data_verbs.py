@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,19 @@ def test_case08_check_names_key_expected_and_found_and_fails(tmp_path, capsys):
     assert "unusable (2)" in text
     assert "key 'state/force' ((6,), 'float32') is not in the layout" in text
     assert cli.main(["data", "check", str(directory)]) == 0  # they agree with one another
+
+
+def test_check_and_import_name_a_reward_that_the_task_cannot_learn(tmp_path, capsys):
+    directory = write_episodes(tmp_path / "bags", 1)
+    records = [replace(r, reward=-0.05 * (not r.last)) for r in make_records(1)]
+    write_episode(directory / "n000002.mcap", records)
+    task = ["--task", PCB, "--state"]
+    taken = tmp_path / "taken"
+    for words in (["check"], ["import", "-o", str(taken)]):
+        assert cli.main(["data", *words, str(directory), *task]) == 1
+        assert "reward -0.05000000074505806 is outside reward_range" in capsys.readouterr().out
+    assert not taken.exists()
+    assert cli.main(["data", "check", str(directory)]) == 0
 
 
 def test_check_prints_twenty_of_a_kind_or_all(tmp_path, capsys):

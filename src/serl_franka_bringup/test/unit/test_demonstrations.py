@@ -88,6 +88,21 @@ def test_case08_wrong_keys_are_refused_and_nothing_is_taken(tmp_path, fields, sa
     assert not taken(plan)
 
 
+@pytest.mark.parametrize("reward", [-0.05, 10.0])
+def test_a_reward_that_cannot_be_learned_is_refused_and_nothing_is_taken(tmp_path, reward):
+    records = make_records(5)
+    records[1] = replace(records[1], reward=reward)
+    write_episode(write_episodes(tmp_path / "given", 2) / "n000009.mcap", records)
+    plan = plan_of(tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"n000009.*reward .* is outside reward_range \[0.0, 1.0\]"
+    ):
+        take_demonstrations(plan)
+    assert not taken(plan)
+    wider = plan_of(tmp_path, "learner.agent.reward_range:=[-1.0, 10.0]")
+    assert "3 of" in take_demonstrations(wider)
+
+
 @pytest.mark.parametrize(
     ("cameras", "size", "says"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 
 from serl_learner.data.recording import Finding, Level, RecordedEpisode
 from serl_learner.types import ObservationSpec, Record, spec_of
-from serl_learner.validation import RejectedRecord, check_record
+from serl_learner.validation import Range, RejectedRecord, check_record
 from serl_learner.vision.cameras import IMAGE
 
 TAKEN = "time/"
@@ -40,6 +40,7 @@ def looked_over(
     recorded: RecordedEpisode,
     spec: ObservationSpec | None = None,
     action_dim: int | None = None,
+    rewards: Range | None = None,
     limits: Limits | None = None,
 ) -> RecordedEpisode:
     """The episode with all that was found.
@@ -47,6 +48,7 @@ def looked_over(
     Args:
       spec: keys and sizes that the task expects; None: those of its first record.
       action_dim: likewise of the action.
+      rewards: those that it can learn; None: any.
     """
     records = recorded.episode.records
     steps = [record for record in records if not record.last]
@@ -54,7 +56,8 @@ def looked_over(
     if not steps:
         found.append(Finding(Level.UNUSABLE, "it has no step"))
     else:
-        found += _layout(records, spec or spec_of(records[0].observation), action_dim)
+        expected = spec or spec_of(records[0].observation)
+        found += _layout(records, expected, action_dim, rewards)
         if not found:
             limits = limits or Limits()
             found += [*_flags(records), *_gaps(recorded, limits), *_actions(steps, limits)]
@@ -63,14 +66,14 @@ def looked_over(
 
 
 def _layout(
-    records: Sequence[Record], spec: ObservationSpec, action_dim: int | None
+    records: Sequence[Record], spec: ObservationSpec, action_dim: int | None, rewards: Range | None
 ) -> Iterator[Finding]:
-    """Keys, shapes, dtypes, values that are not finite, actions outside [-1, 1]."""
+    """Keys, shapes, dtypes, values that are not finite, actions or rewards beyond their limits."""
     actions = [record.action for record in records if record.action is not None]
     dim = action_dim or (len(actions[0]) if actions else 0)
     for record in records:
         try:
-            check_record(record, spec, dim)
+            check_record(record, spec, dim, rewards)
         except RejectedRecord as error:
             yield Finding(Level.UNUSABLE, str(error))
             return

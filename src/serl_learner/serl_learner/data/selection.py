@@ -10,6 +10,7 @@ from serl_learner.data.lint import looked_over
 from serl_learner.data.recording import Level, RecordedEpisode, Recording
 from serl_learner.episodes import Episode
 from serl_learner.types import ObservationSpec, Record, Source, spec_of
+from serl_learner.validation import Range
 
 
 @dataclass
@@ -33,12 +34,14 @@ def select(
     recordings: Iterable[Recording],
     spec: ObservationSpec | None = None,
     action_dim: int | None = None,
+    rewards: Range | None = None,
     demonstrations: bool = False,
 ) -> Selection:
     """All episodes that can be learned from, or the demonstrations among them.
 
     Args:
       spec, action_dim: what a task expects; None: all as the first.
+      rewards: those that it can learn; None: any.
       demonstrations: only those that somebody demonstrated, and that succeeded.
     """
     selection = Selection(spec=spec)
@@ -51,12 +54,14 @@ def select(
             if reason:
                 selection.left_out[reason] += 1
             else:
-                _judge(selection, recorded, action_dim)
+                _judge(selection, recorded, action_dim, rewards)
     return selection
 
 
-def _judge(selection: Selection, recorded: RecordedEpisode, dim: int | None) -> None:
-    seen = looked_over(recorded, selection.spec, dim)
+def _judge(
+    selection: Selection, recorded: RecordedEpisode, dim: int | None, rewards: Range | None
+) -> None:
+    seen = looked_over(recorded, selection.spec, dim, rewards)
     unusable = [f"{seen.name}: {f.text}" for f in seen.findings if f.level is Level.UNUSABLE]
     if unusable:
         selection.unusable += unusable

@@ -12,6 +12,10 @@ from typing import Any
 from serl_franka_bringup import graph
 from serl_franka_bringup.arguments import argument_names
 from serl_franka_bringup.demonstrations import take_demonstrations
+from serl_franka_bringup.kept_demonstrations import (
+    index_demonstrations,
+    set_demonstrations_aside,
+)
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.plan import Plan, make_plan
 from serl_franka_bringup.run_directory import RunDirectory
@@ -56,6 +60,8 @@ def run_job(
 ) -> int:
     """Runs the plan's nodes until the job ends, tells the result and returns the exit code."""
     with RunDirectory(plan.directory, fresh, plan.arguments.part) as directory:
+        if fresh and plan.arguments.job == "record" and (said := set_demonstrations_aside(plan)):
+            print(said)
         known = (plan.directory / "config.yaml").exists()
         doing = "evaluating" if plan.arguments.part else "resuming" if known else "new run"
         print(f"{doing} {plan.directory}")
@@ -64,6 +70,8 @@ def run_job(
         if said := take_demonstrations(plan):
             print(said)
         ending = run_session(plan.nodes, directory, job_node=_job_node(plan))
+        if plan.arguments.job in ("train", "record"):
+            index_demonstrations(plan)
         result = read_result(directory.path, ending)
     write_json(json_file, {**result, "run_dir": str(plan.directory)})
     if ending.succeeded:

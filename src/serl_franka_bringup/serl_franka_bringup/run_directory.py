@@ -45,6 +45,11 @@ def demonstrations_path(root: Path, task: str, views: Mapping[str, Any]) -> Path
     return root / task / f"demonstrations{suffix}"
 
 
+def set_aside(path: Path) -> Path:
+    """Renames a directory after the time; its new path. Raises OSError."""
+    return path.rename(path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
+
+
 class RunDirectory:
     """A run's directory, held exclusively from construction to `close`.
 
@@ -62,8 +67,7 @@ class RunDirectory:
         self.path = path / part
         self._lock = _acquire(path)
         if fresh and any(entry.name != "lock" for entry in path.iterdir()):
-            aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}")
-            path.rename(aside)  # the old lock goes along and is released with it
+            set_aside(path)  # the old lock goes along and is released with it
             self._lock.close()
             self._lock = _acquire(path)
         for name in ("logs", "params"):

@@ -16,16 +16,15 @@ Recording the same again goes on until there are as many as asked for. Ctrl-C lo
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from serl_franka_bringup import job_command
 from serl_franka_bringup.plan import Plan
 from serl_franka_bringup.projection import FAILURES
 from serl_franka_bringup.rewards import EPISODES
-from serl_learner.data.bag_index import write_index
 
 HELP = "record demonstrations, or frames for a reward classifier"
 EXAMPLES = f"""examples:
@@ -66,22 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
         plan, summarise = job_command.plan_job(arguments, job="label"), _describe_frames
     else:
         plan, summarise = job_command.plan_job(arguments, job="record"), _describe_demonstrations
-    code = job_command.run_job(
+    return job_command.run_job(
         plan,
         sys.argv[1:],
         arguments.json,
         lambda result, plan: summarise(result, plan, arguments),
         arguments.fresh,
     )
-    if not arguments.rewards:
-        for directory in _directories(plan):
-            write_index(directory)
-    return code
-
-
-def _directories(plan: Plan) -> list[Path]:
-    demonstrations = Path(plan.arguments.demonstrations_dir)
-    return [path for path in (demonstrations, demonstrations / FAILURES) if path.is_dir()]
 
 
 def _describe_demonstrations(
@@ -89,12 +79,14 @@ def _describe_demonstrations(
 ) -> list[str]:
     directory = plan.arguments.demonstrations_dir
     state = " --state" if arguments.observation else ""
+    own = arguments.demonstrations_dir  # of this recording: no run of the task looks there
+    given = f" {shlex.quote(f'demonstrations:={own}')}" if own else ""
     return [
         f"demonstrations {result['demonstrations']:,}, after {result['episodes']:,} episodes of "
         f"this recording; {result['wall_s']:.0f} s",
         f"episodes       {directory}",
-        f"look them over ./serl data check {directory} --task {arguments.task}{state}",
-        f"learn from it  {job_command.repeat_command('run', arguments)}",
+        f"look them over ./serl data check {shlex.quote(directory)} --task {arguments.task}{state}",
+        f"learn from it  {job_command.repeat_command('run', arguments)}{given}",
     ]
 
 

@@ -13,6 +13,8 @@ from PIL import Image
 from recorded_episodes import STATE, make_records, write_episode, write_episodes
 
 from serl_franka_bringup import cli, job_command
+from serl_franka_bringup.progress import Progress
+from serl_franka_bringup.session import Ending
 from serl_learner.ros_log import read_episode
 
 PCB = str(Path(__file__).resolve().parents[2] / "config" / "pcb.yaml")
@@ -184,3 +186,63 @@ def test_failures_lie_below_the_successes(tmp_path):
     assert found["actor"]["job.keep_failures"] is True
     assert found["learner"]["demonstrations_dir"] == str(tmp_path / "demos")
     assert found["learner"]["log_dir"] == str(tmp_path / "demos" / "failures")
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """In place of the processes of a session: one demonstration with this number."""
+
+    def session(number: int):
+        def record(nodes, directory, **_):
+            demos = next(n for n in nodes if n.name == "learner").parameters["demonstrations_dir"]
+            Path(demos).mkdir(parents=True, exist_ok=True)
+            write_episode(Path(demos) / f"n{number}.mcap", make_records(number))
+            result = {"demonstrations": 1, "episodes": 1}
+            (directory.path / "result.json").write_text(json.dumps(result))
+            return Ending("done", "", Progress(started_at=0.0), 1.0)
+
+        monkeypatch.setattr(job_command, "run_session", record)
+
+    return session
+
+
+def names(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+@pytest.mark.parametrize("out", ["", "my demos"])
+def test_recording_afresh_sets_the_old_demonstrations_aside(tmp_path, records, capsys, out):
+    root = tmp_path / "runs"
+    demos = tmp_path / out if out else root / "pcb" / "demonstrations"
+    words = ["record", PCB, "--state", "--runs", str(root), *(["-o", str(demos)] if out else [])]
+    for number, more in enumerate(([], [], ["--fresh"])):
+        records(number)
+        assert cli.main([*words, *more]) == 0
+    assert names(demos) == ["metadata.yaml", "n2.mcap"]
+    (aside,) = demos.parent.glob(f"{demos.name}.*")
+    assert names(aside) == ["metadata.yaml", "n0.mcap", "n1.mcap"]
+    said = capsys.readouterr().out
+    assert f"demonstrations of before are kept in {aside}" in said
+    learn = f"learn from it  ./serl run {PCB} --state --runs {root}"
+    assert learn + (f" 'demonstrations:={demos}'\n" if out else "\n") in said
+
+
+def test_recording_afresh_into_a_directory_that_holds_more_is_refused(tmp_path, records, capsys):
+    records(0)
+    words = ["record", PCB, "--state", "--runs", str(tmp_path), "-o", str(tmp_path)]
+    assert cli.main(words) == 0
+    assert cli.main([*words, "--fresh"]) == 2
+    assert f"--fresh would move {tmp_path} aside" in capsys.readouterr().err
+    assert (tmp_path / "n0.mcap").exists()
+
+
+def test_the_index_holds_what_a_run_recorded(tmp_path, records):
+    words = ["record", PCB, "--state", "--runs", str(tmp_path)]
+    records(0)
+    assert cli.main(words) == 0
+    records(1)
+    plan = job_command.plan_job(cli.parse(["run", *words[1:]]))
+    job_command.run_job(plan, [], None, lambda result, plan: [])
+    index = (tmp_path / "pcb" / "demonstrations" / "metadata.yaml").read_text()
+    assert "n0.mcap" in index
+    assert "n1.mcap" in index

@@ -24,6 +24,7 @@ def take_demonstrations(plan: Plan) -> str:
         return ""
     from serl_learner.data.bag_file import BagError
     from serl_learner.data.selection import select
+    from serl_learner.episodes import EpisodeError
     from serl_learner.ros_bag import read_recordings
     from serl_learner.ros_keeping import keep_episodes
 
@@ -41,7 +42,11 @@ def take_demonstrations(plan: Plan) -> str:
         )
     if not found.episodes:
         raise ConfigError(f"demonstrations: {given} holds none that succeeded: {left_out}")
-    added = keep_episodes(Path(plan.arguments.demonstrations_dir), found.episodes)
+    directory = Path(plan.arguments.demonstrations_dir)
+    try:
+        added = keep_episodes(directory, found.episodes)
+    except (EpisodeError, OSError) as error:
+        raise ConfigError(f"demonstrations: {directory}: {error}") from error
     apart = f"; left out: {left_out}" if left_out else ""
     return f"demonstrations {len(found.episodes)} of {given}, {added} of them new{apart}"
 

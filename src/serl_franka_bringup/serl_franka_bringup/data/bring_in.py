@@ -18,16 +18,18 @@ FILE.yaml, which can also scale:
 from __future__ import annotations
 
 import argparse
-import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from serl_franka_bringup.config import ConfigError, read_yaml
 from serl_franka_bringup.data.layout import Layout, add_task, given_layout
-from serl_learner.data.from_transitions import Reading, mappable
+from serl_learner.data.bag_file import read_metadata
+from serl_learner.data.from_transitions import Reading, mappable, session_of
 from serl_learner.data.keymap import BadMapping, parse_map
 from serl_learner.data.recording import RecordedEpisode, Recording
 from serl_learner.data.selection import Selection, select
 from serl_learner.data.serl_pickle import SUFFIXES, BadPickle, load_transitions
+from serl_learner.episodes import EpisodeError
 
 SHOWN = 10
 """Reasons that are printed."""
@@ -65,7 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from serl_learner.ros_keeping import keep_episodes
 
-    added = keep_episodes(arguments.out, selection.episodes)
+    try:
+        added = keep_episodes(arguments.out, selection.episodes)
+    except (EpisodeError, OSError) as error:
+        raise ConfigError(f"{arguments.out}: not all is written: {error}") from error
     there = len(selection.episodes) - added
     print(f"{arguments.out}: {added} episodes written, {there} were there already")
     return 0
@@ -92,7 +97,10 @@ def _select(arguments: argparse.Namespace, layout: Layout) -> Selection:
 
 def _read_pickle(path: Path, arguments: argparse.Namespace) -> Recording:
     mapping = read_yaml(arguments.mapping) if arguments.mapping else {}
-    said = dict(mapping.get("observation", {}))
+    said = mapping.get("observation") or {}
+    if not isinstance(said, Mapping):
+        raise ConfigError(f"{arguments.mapping}: observation: expected keys, got {said!r}")
+    said = dict(said)
     for text in arguments.map:
         key, separator, source = text.partition("=")
         if not separator:
@@ -108,9 +116,24 @@ def _read_pickle(path: Path, arguments: argparse.Namespace) -> Recording:
                 f"{path} has {mappable(transitions)}; say with --map KEY=SOURCE which is which key"
             )
         keys = parse_map({**mapping, "observation": said})
-        session = hashlib.sha256(path.read_bytes()).digest()[:16]
+        how = keys, arguments.period, arguments.clip
+        session = session_of(path.read_bytes(), *how)
+        _require_one_reading(arguments.out, session)
         reading = Reading(keys, session, arguments.period, arguments.clip)
         episodes = reading.episodes(transitions)
     except (BadPickle, BadMapping) as error:
         raise ConfigError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     return Recording(str(path), [RecordedEpisode(str(path), episode) for episode in episodes])
+
+
+def _require_one_reading(out: Path, session: bytes) -> None:
+    """Raises ConfigError if the same file lies there by another mapping: both would be learned."""
+    from serl_learner.ros_log import METADATA
+
+    for path in sorted(out.glob(f"*-{session.hex()[:8]}-*.mcap")):
+        there = (read_metadata(path, METADATA) or {}).get("session", session.hex())
+        if there[:16] == session.hex()[:16] and there != session.hex():
+            raise ConfigError(
+                f"{path} is of the same file by another mapping, --period or --clip; remove it and "
+                "its like, or give another directory with -o"
+            )

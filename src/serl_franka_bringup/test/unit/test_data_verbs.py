@@ -149,6 +149,40 @@ def test_import_of_a_pickle_by_a_mapping(tmp_path, demos, capsys):
     assert "0 episodes written, 1 were there already" in capsys.readouterr().out
 
 
+def test_a_corrected_mapping_does_not_keep_what_the_other_gave(tmp_path, demos, capsys):
+    words = ["data", "import", str(demos), "--map", "state/tcp_pose=state[4:10]", "-o"]
+    assert cli.main([*words, str(tmp_path / "taken")]) == 0
+    words[4] = "state/tcp_pose=state.tcp_force"
+    capsys.readouterr()
+    assert cli.main([*words, str(tmp_path / "taken")]) == 2
+    assert "is of the same file by another mapping" in capsys.readouterr().err
+    assert cli.main([*words, str(tmp_path / "other")]) == 0
+    (first,), (second,) = (
+        [read_episode(path).records[0] for path in (tmp_path / name).glob("*.mcap")]
+        for name in ("taken", "other")
+    )
+    assert first.session != second.session
+    assert second.observation["state/tcp_pose"].shape == (3,)
+
+
+def test_an_empty_mapping_and_a_directory_that_cannot_be_written_are_one_line(
+    tmp_path, demos, capsys
+):
+    mapping, out = tmp_path / "serl.yaml", tmp_path / "taken"
+    mapping.write_text("observation:\n")
+    words = ["data", "import", str(demos), "-o", str(out), "--mapping", str(mapping)]
+    assert cli.main(words) == 2
+    assert "say with --map KEY=SOURCE" in capsys.readouterr().err
+    out.write_text("a file")
+    assert cli.main([*words, "--map", "image/wrist=wrist_1"]) == 2
+    assert f"{out}: not all is written" in capsys.readouterr().err
+    out.unlink()
+    out.mkdir()
+    (out / "n000001.mcap").write_bytes(b"damaged")
+    assert cli.main([*words, "--map", "image/wrist=wrist_1"]) == 2
+    assert "n000001.mcap is damaged" in capsys.readouterr().err
+
+
 def test_case08_a_pickle_that_lacks_a_key_of_the_task_is_refused(tmp_path, demos, capsys):
     words = ["data", "import", str(demos), "-o", str(tmp_path / "taken"), "--task", PCB]
     assert cli.main([*words, "--map", "image/wrist=wrist_1"]) == 1

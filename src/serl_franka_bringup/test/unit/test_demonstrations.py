@@ -127,6 +127,16 @@ def test_case09_of_a_bag_that_was_cut_off_the_whole_episodes_are_taken(tmp_path)
     assert [episode.number for episode in taken(plan)] == [0, 1]
 
 
+def test_a_directory_with_a_damaged_file_is_named(tmp_path):
+    write_episodes(tmp_path / "given", 1)
+    plan = plan_of(tmp_path)
+    directory = Path(plan.arguments.demonstrations_dir)
+    directory.mkdir(parents=True)
+    (directory / "n000001.mcap").write_bytes(b"damaged")
+    with pytest.raises(ConfigError, match=r"n000001.mcap is damaged"):
+        take_demonstrations(plan)
+
+
 def test_a_gap_is_refused_by_name(tmp_path):
     records = make_records(0)
     del records[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ class Reading:
 
     Attributes:
       keys: what becomes of their arrays.
-      session: of the records, 16 bytes; the same for the same file.
+      session: of the records, 16 bytes; see `session_of`.
       period: between two steps [s]: the file says nothing of time.
       clip: actions beyond [-1, 1] are clipped; else they are an error.
     """
@@ -69,7 +70,7 @@ class Reading:
             step=step,
             observation=self._observe(transition["observations"]),
             action=np.clip(action, -1.0, 1.0),
-            reward=float(np.asarray(transition["rewards"]).item()),
+            reward=_number(transition["rewards"], "rewards"),
             source=Source.DEMO,
             stamp_ns=round(1e9 * self.period) * (seq + 1),
             actor_id=ACTOR,
@@ -97,6 +98,20 @@ class Reading:
             raise BadMapping(f"its observation is a {type(observation).__name__}, not a dict")
         arrays = _flat(observation)
         return {key: column.make(arrays, key) for key, column in self.keys.observation.items()}
+
+
+def session_of(content: bytes, keys: KeyMap, period: float, clip: bool) -> bytes:
+    """16 bytes: 8 for what a file holds, 8 for how it is read. The same again for both the same."""
+    said = repr((sorted(keys.observation.items()), keys.action, period, clip))
+    parts = (content, said.encode())
+    return b"".join(hashlib.sha256(part).digest()[:8] for part in parts)
+
+
+def _number(value: Any, name: str) -> float:
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in "buif":
+        raise BadMapping(f"{name} is {array.dtype}{list(array.shape)}, expected one number")
+    return float(array.item())
 
 
 def _flat(observation: Mapping[str, Any]) -> dict[str, Any]:

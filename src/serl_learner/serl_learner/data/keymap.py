@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -102,17 +103,42 @@ def _column(key: str, said: Any) -> Column:
             raise BadMapping(f"{key}.{option}: unknown; known are {', '.join(_OPTIONS)}")
     sources = said.get("from", [])
     sources = [sources] if isinstance(sources, str) else sources
+    if not isinstance(sources, list) or not (sources or "zeros" in said):
+        raise BadMapping(f"{key}.from: expected a source or a list of them, got {sources!r}")
     for source in sources:
         if not isinstance(source, str) or not _SOURCE.fullmatch(source):
             raise BadMapping(f"{key}: {source!r} is no name, name.part or name[from:to]")
-    scale = said.get("scale", 1.0)
     return Column(
         sources=tuple(sources),
-        zeros=int(said.get("zeros", 0)),
-        euler=bool(said.get("euler", False)),
-        scale=tuple(map(float, scale if isinstance(scale, list) else [scale])),
-        tanh=bool(said.get("tanh", False)),
+        zeros=_zeros(key, said),
+        euler=_switch(key, said, "euler"),
+        scale=_scale(key, said.get("scale", 1.0)),
+        tanh=_switch(key, said, "tanh"),
     )
+
+
+def _zeros(key: str, said: Mapping[str, Any]) -> int:
+    if "zeros" not in said:
+        return 0
+    count = said["zeros"]
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1 or "from" in said:
+        raise BadMapping(f"{key}.zeros: expected how many, at least 1, and no `from`: {count!r}")
+    return count
+
+
+def _switch(key: str, said: Mapping[str, Any], name: str) -> bool:
+    value = said.get(name, False)
+    if not isinstance(value, bool):
+        raise BadMapping(f"{key}.{name}: expected true or false, got {value!r}")
+    return value
+
+
+def _scale(key: str, said: Any) -> tuple[float, ...]:
+    numbers = said if isinstance(said, list) else [said]
+    for number in numbers:
+        if not isinstance(number, int | float) or not math.isfinite(number) or number == 0:
+            raise BadMapping(f"{key}.scale: expected numbers other than 0, got {said!r}")
+    return tuple(map(float, numbers))
 
 
 def _take(arrays: Mapping[str, Any], source: str, key: str) -> np.ndarray:

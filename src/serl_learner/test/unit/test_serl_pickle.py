@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from serl_learner.data.from_transitions import Reading, mappable
+from serl_learner.data.from_transitions import Reading, mappable, session_of
 from serl_learner.data.keymap import BadMapping, parse_map
 from serl_learner.data.serl_pickle import BadPickle, load_transitions
 from serl_learner.episodes import is_demonstration
@@ -140,6 +140,26 @@ def test_d26_an_action_beyond_one_is_refused_or_clipped(tmp_path):
     assert read(path, clip=True)[0].records[2].action[1] == 1.0
 
 
+def test_a_reward_that_is_no_number_is_named(tmp_path):
+    made = serl_transitions()
+    made[2]["rewards"] = np.zeros(3)
+    with pytest.raises(BadMapping, match=r"transition 2: rewards is float64\[3\], expected one"):
+        read(write(tmp_path / "a.pkl", made))
+
+
+@pytest.mark.parametrize("other", [{"period": 0.2}, {"clip": True}, {"keys": {"b": "state"}}])
+def test_a_session_is_of_the_file_and_of_how_it_is_read(other):
+    def session(content=b"a file", keys=None, period=0.1, clip=False):
+        mapped = parse_map({"observation": keys or {"a": "state", "b": "wrist_1"}})
+        return session_of(content, mapped, period, clip)
+
+    assert session() == session(keys={"b": "wrist_1", "a": "state"})
+    assert len(session()) == 16
+    assert session(**other)[:8] == session()[:8]
+    assert session(**other) != session()
+    assert session(b"another")[:8] != session()[:8]
+
+
 class Command:
     def __reduce__(self):
         return os.system, ("true",)
@@ -223,6 +243,15 @@ def test_case08_a_mapping_that_does_not_fit_names_the_key_and_what_there_is(
         ({"observation": {"a": {"from": "b", "size": 1}}}, "a.size: unknown"),
         ({"observation": {"a": "b[1]"}}, "'b\\[1\\]' is no name"),
         ({"observation": {"a": 3}}, "expected a source"),
+        ({"observation": None}, "no key is mapped"),
+        ({"observation": {"a": {"from": "b", "scale": "x"}}}, "a.scale: expected numbers .* 'x'"),
+        ({"observation": {"a": {"from": "b", "scale": [1, 0]}}}, r"a.scale: .* other than 0"),
+        ({"observation": {"a": {"from": "b", "euler": "no"}}}, "a.euler: expected true or false"),
+        ({"observation": {"a": {"from": 3}}}, "a.from: expected a source or a list of them"),
+        ({"observation": {"a": []}}, "a.from: expected a source or a list of them"),
+        ({"observation": {"a": {"zeros": "x"}}}, "a.zeros: expected how many, at least 1.*'x'"),
+        ({"observation": {"a": {"zeros": -1}}}, "a.zeros: expected how many"),
+        ({"observation": {"a": {"zeros": 6, "from": "b"}}}, "and no `from`"),
     ],
 )
 def test_a_mapping_that_cannot_be_read(mapping, says):

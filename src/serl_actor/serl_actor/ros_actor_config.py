@@ -11,7 +11,7 @@ from serl_actor.reward_judge import RewardConfig
 from serl_actor.ros_robot_client import RobotClientConfig
 from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 
 
 @dataclass(frozen=True)

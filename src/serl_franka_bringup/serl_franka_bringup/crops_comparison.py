@@ -27,7 +27,8 @@ from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.noisy_expert import Recorded, record_both
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.simulation_client import load_setup
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.encoding_agent import EncodingAgent
 from serl_learner.frame_encoder import FrameEncoder, trunk_of
 from serl_learner.learner import Learner, LearnerConfig

@@ -17,7 +17,8 @@ import numpy as np
 import optax
 
 from serl_learner import losses
-from serl_learner.agents.sac import SACConfig, policy_network
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import policy_network
 from serl_learner.bc_examples import Chosen, Examples, make_examples
 from serl_learner.frame_encoder import input_spec
 from serl_learner.types import ObservationSpec, Record

@@ -19,7 +19,8 @@ import jax
 import numpy as np
 
 from serl_learner import serl_reference
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.plain_loop import update_in_loop
 from serl_learner.replay import Ring, create_ring, insert, transition_bytes
 from serl_learner.types import ObservationSpec

@@ -12,7 +12,8 @@ from typing import Any
 import flax.struct
 import jax
 
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.frame_encoder import features_of
 from serl_learner.types import ObservationSpec
 from serl_learner.vision.cameras import FEATURES, IMAGE, cameras

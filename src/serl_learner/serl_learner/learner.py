@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.cloning import WarmStart, WarmStartConfig, clone_block, rest_block
 from serl_learner.frame_encoder import FrameEncoder, input_spec
 from serl_learner.frame_ring import Frame

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from serl_learner import tanh_gaussian
-from serl_learner.agents.sac import SACAgent, SACConfig, policy_network
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent, policy_network
 from serl_learner.frame_encoder import features_of, input_spec, trunk_of
 from serl_learner.networks.heads import GaussianPolicy
 from serl_learner.networks.state_vector import state_vector

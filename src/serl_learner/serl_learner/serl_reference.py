@@ -21,7 +21,7 @@ import numpy as np
 import optax
 
 from serl_learner import tanh_gaussian
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
 from serl_learner.networks.state_vector import state_vector
 

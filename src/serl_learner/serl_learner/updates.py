@@ -6,8 +6,10 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import optax
 
-from serl_learner.agents.sac import Metrics, SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import Metrics, SACAgent
 from serl_learner.replay import Ring, Transition, sample_following, sample_mixed
 from serl_learner.rewards import goals, vice
 from serl_learner.rewards.vice import Features, Vice
@@ -44,9 +46,16 @@ def critic_step(
 def actor_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
-    """One update of policy and temperature on a fresh batch."""
+    """One update of policy and temperature on a fresh batch; with imitation, on one of prior data
+    as well, as long as there is any."""
     agent, batch = draw(agent, prior, online, batch_size)
-    return agent.update_actor(batch)
+    imitation = agent.config.imitation
+    if not imitation.enabled:
+        return agent.update_actor(batch)
+    agent, shown = draw(agent, prior, prior, batch_size)
+    done = optax.tree_utils.tree_get(agent.actor_optimizer, "count")
+    weight = imitation.weight * 0.5 ** (done / imitation.half_life)
+    return agent.update_actor(batch, shown, jnp.where(prior.size > 0, weight, 0.0))
 
 
 def draw(

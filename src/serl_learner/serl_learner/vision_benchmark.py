@@ -18,7 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.benchmark import Turn, fastest, in_process, seconds_of, use_one_core
 from serl_learner.encoding_agent import EncodingAgent
 from serl_learner.frame_encoder import FrameEncoder, features_of, frozen_trunk, stored_layout

@@ -41,7 +41,7 @@ from serl_interfaces.msg import (
 )
 from serl_interfaces.msg import Relabel as RelabelMessage
 from serl_interfaces.srv import GetPolicyParams, ResetScene, SaveCheckpoint
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.params_codec import encode
 from serl_learner.policy import Policy
 from serl_learner.ros_params import params_to_msg

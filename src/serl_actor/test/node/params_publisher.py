@@ -8,7 +8,7 @@ from rclpy.node import Node
 from serl_actor.observation import KEYS
 from serl_controllers.ros_qos import PARAMS
 from serl_interfaces.msg import PolicyParams
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.params_codec import encode
 from serl_learner.policy import Policy
 from serl_learner.ros_params import params_to_msg

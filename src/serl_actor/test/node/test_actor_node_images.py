@@ -9,7 +9,7 @@ from fakes import DOWN, PERIOD_NS
 from serl_actor.observation import FINE, KEYS
 from serl_controllers.ros_qos import STATE
 from serl_interfaces.msg import Observation
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.policy import Policy
 from serl_learner.types import Source
 from serl_learner.vision.config import EncoderConfig

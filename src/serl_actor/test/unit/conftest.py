@@ -20,7 +20,7 @@ from serl_actor.task import TaskConfig
 from serl_actor.transition_sender import SenderConfig, TransitionSender
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Pose
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.params_codec import encode
 from serl_learner.policy import Policy
 from serl_learner.types import Record

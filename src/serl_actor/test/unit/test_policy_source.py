@@ -15,7 +15,7 @@ from serl_actor.policy_source import PolicySource
 from serl_actor.robot_client import StaleState
 from serl_actor.rollout import Episode
 from serl_actor.training import Training
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.params_codec import CorruptParams, LayoutMismatch, encode
 from serl_learner.policy import Policy
 from serl_learner.types import Source

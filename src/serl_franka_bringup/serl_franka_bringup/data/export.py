@@ -6,13 +6,15 @@ final observation of an episode is left out.
 
 RLDS: episode_000000.npz and so on, each with the steps' `observation/<key>`, `action`, `reward`,
 `discount`, `is_first`, `is_last`, `is_terminal`, all of the same length; the last step is the final
-observation, its action and reward are 0. dataset.json says what there is. Nothing is lost.
+observation, its action and reward are 0. dataset.json says what there is. Left out are `success`,
+`aborted` and `truncated`, the policy's version, the session and the extras.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.data.bring_in import describe
@@ -40,7 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes them; 1 if something is unusable.
 
     Raises:
-      ConfigError: the directory is not empty, or the episodes do not fit the format.
+      ConfigError: the directory is not empty or cannot be written, or the episodes do not fit the
+        format.
     """
     from serl_learner.ros_bag import read_recordings
 
@@ -66,11 +69,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_dataset(form: str, out: Path, episodes: list[list[Record]], instruction: str) -> None:
-    """In one of FORMATS. Raises ConfigError if the episodes do not fit it."""
+    """In one of FORMATS, as a directory that is there whole or not at all.
+
+    Raises:
+      ConfigError: the episodes do not fit it, or it cannot be written.
+    """
     from serl_franka_bringup.data import lerobot, rlds  # these load what others do without
 
     writer = lerobot.write if form == "lerobot" else rlds.write
     try:
-        writer(out, episodes, instruction)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as beside:
+            unfinished = Path(beside) / "dataset"
+            writer(unfinished, episodes, instruction)
+            unfinished.rename(out)  # over an empty directory, too
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{out} is not written: {error}") from error

@@ -66,6 +66,6 @@ def layout_of(plan: Plan) -> Layout:
 
 
 def _rewards(agent: Mapping[str, Any]) -> Range | None:
-    from serl_learner.agents.sac import SACConfig  # loads what others do without
+    from serl_learner.agents.config import SACConfig  # loads what others do without
 
     return config.build(SACConfig, agent, "learner.agent").target_range

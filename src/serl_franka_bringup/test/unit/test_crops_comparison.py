@@ -23,7 +23,8 @@ from serl_franka_bringup.crops_comparison import (
 )
 from serl_franka_bringup.noisy_expert import NoisyExpert, Recorded
 from serl_franka_bringup.simulation_client import load_setup
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.frame_encoder import input_spec
 from serl_learner.types import Record, Source, spec_of
 

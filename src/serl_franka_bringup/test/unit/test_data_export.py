@@ -14,7 +14,7 @@ from recorded_episodes import STATE, make_records, write_episode, write_episodes
 from serl_franka_bringup import cli
 from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.data import lerobot_videos
-from serl_franka_bringup.data.export import write_dataset
+from serl_franka_bringup.data.export import FORMATS, write_dataset
 from serl_franka_bringup.data.lerobot_stats import PictureStatistics, of_numbers
 from serl_learner.episodes import is_demonstration, stretch
 from serl_learner.ros_log import encode_episode, read_episode
@@ -209,6 +209,28 @@ def test_export_on_the_command_line(tmp_path, capsys):
     assert "2 episodes, 8 steps (rlds)" in capsys.readouterr().out
     assert cli.main(words) == 2
     assert "is not empty: nothing is written over" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_export_that_fails_midway_leaves_nothing_behind(tmp_path, episodes, form):
+    out = tmp_path / "out"
+    out.mkdir()
+    end = episodes[1][-1]
+    cut = {key: value[:5] for key, value in end.observation.items()}
+    other = [episodes[0], [*episodes[1][:-2], replace(episodes[1][-2], observation=cut), end]]
+    with pytest.raises(ConfigError, match=f"{out} is not written"):
+        write_dataset(form, out, other, "x")
+    assert list(tmp_path.rglob("*")) == [out]
+    write_dataset(form, out, episodes, "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_directory_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    bags = write_episodes(tmp_path / "bags", 1)
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out"
+    assert cli.main(["data", "export", str(bags), "--format", "rlds", "-o", str(out)]) == 2
+    assert f"{out} is not written: " in capsys.readouterr().err
 
 
 @pytest.fixture(params=["in the next episode's file", "in a file of its own", "in relabels/"])

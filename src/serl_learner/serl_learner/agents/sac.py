@@ -6,7 +6,6 @@ Sources: SAC arXiv:1812.05905, REDQ arXiv:2101.05982, RLPD arXiv:2302.02948.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,53 +15,16 @@ import jax.numpy as jnp
 import optax
 
 from serl_learner import losses, tanh_gaussian
+from serl_learner.agents.config import SACConfig
 from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
-from serl_learner.rewards.vice import Vice, ViceConfig, create_vice
+from serl_learner.rewards.vice import Vice, create_vice
 from serl_learner.types import ObservationSpec
 from serl_learner.vision.cameras import FEATURES
-from serl_learner.vision.config import EncoderConfig
 from serl_learner.vision.encoder import ObservationEncoder
 
 Batch = Mapping[str, Any]
 Metrics = dict[str, jax.Array]
-
-
-@dataclass(frozen=True)
-class SACConfig:
-    """Hyperparameters of the agent; `encoder` and `vice` matter only with images."""
-
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
-    vice: ViceConfig = field(default_factory=ViceConfig)
-    hidden: tuple[int, ...] = (256, 256)
-    activation: str = "tanh"
-    layer_norm: bool = True
-    critics: int = 10
-    critic_subset: int = 2
-    discount: float = 0.97
-    polyak: float = 0.005
-    learning_rate: float = 3e-4
-    temperature_initial: float = 0.01
-    temperature_learning_rate: float = 3e-4
-    target_entropy_per_dimension: float = -0.5
-    entropy_backup: bool = False
-    target_clip: bool = True
-    reward_range: tuple[float, float] = (0.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.critic_subset <= self.critics:
-            raise ValueError(f"critic_subset {self.critic_subset} is not in 1..{self.critics}")
-        if not 0.0 <= self.discount < 1.0:
-            raise ValueError(f"discount {self.discount} is not in [0, 1)")
-        if not 0.0 < self.polyak <= 1.0:
-            raise ValueError(f"polyak {self.polyak} is not in (0, 1]")
-        if self.vice.enabled and not self.encoder.frozen:
-            raise ValueError(f"vice needs a frozen network, encoder {self.encoder.kind!r} is none")
-
-    @property
-    def target_range(self) -> tuple[float, float] | None:
-        """Possible returns of an episode that ends with its one reward; None: not clipped."""
-        return self.reward_range if self.target_clip else None
 
 
 class SACAgent(flax.struct.PyTreeNode):
@@ -149,8 +111,13 @@ class SACAgent(flax.struct.PyTreeNode):
         )
         return agent, metrics
 
-    def update_actor(self, batch: Batch) -> tuple[SACAgent, Metrics]:
-        """One step of policy and temperature; critics and encoder stay as they are (D8)."""
+    def update_actor(
+        self, batch: Batch, shown: Batch | None = None, weight: jax.Array | float = 0.0
+    ) -> tuple[SACAgent, Metrics]:
+        """One step of policy and temperature; critics and encoder stay as they are (D8).
+
+        The policy's loss holds `weight` times the cloning loss of `shown`, what people did.
+        """
         config = self.config
         key, sample_key = jax.random.split(self.key)
         state = jax.lax.stop_gradient(self.encode(self.encoder, batch["observation"]))
@@ -158,7 +125,11 @@ class SACAgent(flax.struct.PyTreeNode):
         def loss(params: Any) -> tuple[jax.Array, jax.Array]:
             action, log_prob = self._sample(params, state, sample_key)
             q = apply_ensemble(critic_network(config), self.critic, state, action)
-            return losses.actor_loss(q, log_prob, self.temperature_value()), log_prob
+            value = losses.actor_loss(q, log_prob, self.temperature_value())
+            if shown is not None:
+                encoder = jax.lax.stop_gradient(self.encoder)
+                value += weight * self._cloning_loss(encoder, params, shown)
+            return value, log_prob
 
         (value, log_prob), gradient = jax.value_and_grad(loss, has_aux=True)(self.actor)
         actor, optimizer = _step(config.learning_rate, gradient, self.actor_optimizer, self.actor)
@@ -173,24 +144,22 @@ class SACAgent(flax.struct.PyTreeNode):
         The encoder's moments are kept where its optimizer has them, beside those of the critics,
         which see a gradient of zero.
         """
-        config = self.config
-
-        def loss(trained: Any) -> jax.Array:
-            state = self.encode(trained["encoder"], batch["observation"])
-            network = policy_network(self.action_dim, config)
-            mean, std = network.apply({"params": trained["actor"]}, state)
-            return losses.cloning_loss(batch["action"], mean, std)
-
-        value, gradient = jax.value_and_grad(loss)({"encoder": self.encoder, "actor": self.actor})
-        rate = config.learning_rate
-        actor, optimizer = _step(rate, gradient["actor"], self.actor_optimizer, self.actor)
+        both = jax.value_and_grad(self._cloning_loss, argnums=(0, 1))
+        value, (of_encoder, gradient) = both(self.encoder, self.actor, batch)
+        rate = self.config.learning_rate
+        actor, optimizer = _step(rate, gradient, self.actor_optimizer, self.actor)
         agent = self.replace(actor=actor, actor_optimizer=optimizer)
         if self.encoder:
             still = jax.tree.map(jnp.zeros_like, self.critic)
-            shared = _together(gradient["encoder"], still), self.critic_optimizer
+            shared = _together(of_encoder, still), self.critic_optimizer
             trained, optimizer = _step(rate, *shared, _together(self.encoder, self.critic))
             agent = agent.replace(encoder=_apart(trained)[0], critic_optimizer=optimizer)
         return agent, {"cloning_loss": value}
+
+    def _cloning_loss(self, encoder: Any, actor: Any, batch: Batch) -> jax.Array:
+        state = self.encode(encoder, batch["observation"])
+        network = policy_network(self.action_dim, self.config)
+        return losses.cloning_loss(batch["action"], *network.apply({"params": actor}, state))
 
     def with_fresh_optimizers(self) -> SACAgent:
         """As cloning leaves it, for what follows: no moments of it are left, and the target encoder

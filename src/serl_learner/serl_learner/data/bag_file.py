@@ -18,7 +18,7 @@ import zstandard
 from mcap.exceptions import EndOfFile
 from mcap.opcode import Opcode
 from mcap.reader import make_reader
-from mcap.records import Channel, Footer, Message, Metadata, Schema
+from mcap.records import Channel, Footer, Message, Schema
 from mcap.stream_reader import StreamReader
 
 COMPRESSED = ".zstd"
@@ -34,9 +34,8 @@ class BagError(ValueError):
 
 
 class RawMessage(NamedTuple):
-    """A serialised message: its topic, the name of its type, and its CDR bytes."""
+    """A serialised message: the name of its type, and its CDR bytes."""
 
-    topic: str
     kind: str
     data: bytes
 
@@ -48,14 +47,12 @@ class RawBag:
     Attributes:
       path: of the file.
       truncated: it ends in the middle: whoever wrote it was killed.
-      metadata: records of its own by name (MCAP).
       definitions: text that defines a type, by name, where the file holds it.
       others: types of messages that were passed over, with their count.
     """
 
     path: Path
     truncated: bool = False
-    metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
 
@@ -173,13 +170,11 @@ def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iter
                 bag.definitions[record.name] = record.data.decode("utf-8", "replace")
             elif isinstance(record, Channel):
                 channels[record.id] = record
-            elif isinstance(record, Metadata):
-                bag.metadata[record.name] = dict(record.metadata)
             elif isinstance(record, Message):
                 channel = channels[record.channel_id]
                 kind = schemas[channel.schema_id].name if channel.schema_id else ""
                 if kind in kinds:
-                    yield RawMessage(channel.topic, kind, record.data)
+                    yield RawMessage(kind, record.data)
                 else:
                     bag.others[kind] = bag.others.get(kind, 0) + 1
             bag.truncated = not isinstance(record, Footer)
@@ -191,22 +186,18 @@ def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iter
 def _read_sqlite(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
     decompressor = zstandard.ZstdDecompressor()
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        topics = {number: (topic, kind) for number, topic, kind in _topics(database)}
+        kind_of = dict(database.execute("SELECT id, type FROM topics"))
         for kind, text in _definitions(database):
             bag.definitions[kind] = text
         query = "SELECT topic_id, data FROM messages ORDER BY timestamp, id"
         for number, data in database.execute(query):
-            topic, kind = topics[number]
+            kind = kind_of[number]
             if kind not in kinds:
                 bag.others[kind] = bag.others.get(kind, 0) + 1
                 continue
             if data[:4] == _ZSTD:  # rosbag2 compressed each message
                 data = decompressor.decompressobj().decompress(data)
-            yield RawMessage(topic, kind, bytes(data))
-
-
-def _topics(database: sqlite3.Connection) -> Iterator[tuple[int, str, str]]:
-    yield from database.execute("SELECT id, name, type FROM topics")
+            yield RawMessage(kind, bytes(data))
 
 
 def _definitions(database: sqlite3.Connection) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from serl_controllers.ros_parameters import ParameterError
 from serl_controllers.ros_qos import STATUS
 from serl_interfaces.msg import NodeStatus
 from serl_interfaces.srv import GetPolicyParams, SaveCheckpoint
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.learner_node import LearnerNode
 from serl_learner.params_codec import CorruptParams, decode, read_params
 from serl_learner.policy import Policy

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from toy import ACTION_DIM, SMALL, record
 
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.types import ObservationSpec, Record
 from serl_learner.vision.config import EncoderConfig

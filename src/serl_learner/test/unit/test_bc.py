@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from point_reach import ACTION_DIM, SPEC, demonstrator, episode, success_rate
 
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.bc import BCConfig, clone, split
 from serl_learner.policy import Policy
 from serl_learner.types import Record, Source

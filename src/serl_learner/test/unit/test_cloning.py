@@ -15,7 +15,8 @@ from point_reach import demonstrator, episode, success_rate
 from toy import ACTION_DIM, SMALL, SPEC, host_copy, random_batch, record, same, small_learner
 
 from serl_learner import losses
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.cloning import WarmStartConfig
 from serl_learner.learner import RULES, Learner, LearnerConfig
 from serl_learner.policy import Policy

@@ -7,7 +7,7 @@ import numpy as np
 from point_reach import ACTION_DIM, SPEC, demonstrator, episode, success_rate
 from toy import same
 
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.policy import Policy
 from serl_learner.types import Source

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from toy import ACTION_DIM, SMALL, SPEC, random_batch, same
 
-from serl_learner.agents.sac import SACAgent, SACConfig
+from serl_learner.agents.config import SACConfig
+from serl_learner.agents.sac import SACAgent
 from serl_learner.networks.state_vector import state_vector
 
 ACTOR_PART = ("actor", "temperature", "actor_optimizer", "temperature_optimizer")

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from serl_learner.agents.sac import SACConfig
+from serl_learner.agents.config import SACConfig
 from serl_learner.learner import Learner, LearnerConfig
 from serl_learner.replay import Ring
 from serl_learner.types import ObservationSpec, Record

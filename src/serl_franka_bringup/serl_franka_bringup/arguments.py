@@ -61,6 +61,9 @@ class Arguments:
         "rl", "rl: from rewards; hg_dagger: from demonstrations and corrections alone"
     )
     warm_start: bool = _argument(False, "clone the demonstrations before anything else is learned")
+    imitate: bool | None = _argument(
+        None, "rl also draws the policy towards what people did; without: after a warm start"
+    )
     seed: int = _argument(0, "of everything random")
     roles: str = _argument(
         "all", "which part this machine runs: all, robot, learner, or arm: drivers only"

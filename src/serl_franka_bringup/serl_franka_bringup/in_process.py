@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--interventions", choices=INTERVENTIONS, default="none")
     parser.add_argument("--learn", choices=LEARN, default="rl")
     parser.add_argument("--warm-start", action="store_true", help="clone demonstrations first")
+    parser.add_argument("--imitate", action=argparse.BooleanOptionalAction)
     parser.add_argument("--report-every", type=int, default=100, help="environment steps")
     add_settings(parser)
     parser.add_argument("--reward", choices=REWARDS, default="sparse")
@@ -62,7 +63,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     names: tuple[str, ...] = ("seed", "demos", "max_steps", "until", "episodes", "observation")
-    names += ("reward", "reward_model", "interventions", "learn", "warm_start")
+    names += ("reward", "reward_model", "interventions", "learn", "warm_start", "imitate")
     result = train(
         load_given(given, given.films, **{name: getattr(given, name) for name in names}),
         lambda point: print(_line(point), flush=True),

@@ -23,7 +23,7 @@ RECORDING = "recording"
 _NOT_CONFIGURATION = dataclasses.asdict(Arguments())
 for _name in ("observation", "reward", "reward_model", "robot", "robot_ip", "hardware"):
     del _NOT_CONFIGURATION[_name]
-for _name in ("learn", "warm_start"):
+for _name in ("learn", "warm_start", "imitate"):
     del _NOT_CONFIGURATION[_name]
 _NOT_CONFIGURATION["cameras"] = False  # their file is the robot's: the learner's machine has none
 # Parameters by node that change nothing that is learned; a name with a dot at its end is a group.

@@ -192,7 +192,8 @@ def _corrections(arguments: Arguments) -> Parameters:
 
 
 def _learning(task: Task, arguments: Arguments) -> Parameters:
-    """What a block does, and what comes before the first; HG-DAgger begins with a clone."""
+    """What a block does, and what comes before the first; HG-DAgger begins with a clone. What was
+    cloned is not left to critics alone, unless told."""
     clones = arguments.warm_start or arguments.learn == "hg_dagger"
     wanted = task.demonstrations if arguments.demos is None else arguments.demos
     if clones and arguments.demonstrations and arguments.demos is None:
@@ -200,9 +201,13 @@ def _learning(task: Task, arguments: Arguments) -> Parameters:
             f"demonstrations '{arguments.demonstrations}': to begin with a clone of them, say how "
             "many successful ones they are, demos:=N"
         )
-    if not clones or not wanted:
-        return {"learn": arguments.learn} if arguments.learn != "rl" else {}
-    return {"learn": arguments.learn, "warm_start.enabled": True}
+    by_rewards = arguments.learn == "rl"
+    imitates = arguments.warm_start if arguments.imitate is None else arguments.imitate
+    return {
+        **({} if by_rewards else {"learn": arguments.learn}),
+        **({"warm_start.enabled": True} if clones and wanted else {}),
+        **({"agent.imitation.enabled": True} if imitates and by_rewards else {}),
+    }
 
 
 def _tensorboard(arguments: Arguments) -> Parameters:

@@ -39,7 +39,7 @@ class PersonConfig:
       solved: how far from the seat an episode may end to be called solved [m].
     """
 
-    patience: tuple[int, int] = (4, 25)
+    patience: tuple[int, int] = (8, 30)
     progress: float = 0.001
     away: float = 0.02
     force: float = 12.0

@@ -81,16 +81,22 @@ def test_the_scripted_expert_corrects_where_it_is(pairs):
         graph.parse_arguments(pairs)
 
 
+LEARNING = ("learn", "warm_start.", "agent.imitation.")
+
+
 def learning(*pairs: str) -> dict[str, object]:
     """What the learner is told of rule and warm start."""
     parameters = make(*pairs)["learner"].parameters
-    return {k: v for k, v in parameters.items() if k == "learn" or k.startswith("warm_start.")}
+    return {k: v for k, v in parameters.items() if k.startswith(LEARNING)}
 
 
 def test_what_is_learned_and_from_where_it_starts():
     assert learning() == {}
     begins = {"warm_start.enabled": True, "warm_start.demonstrations": 20}
-    assert learning("warm_start:=true") == {"learn": "rl", **begins}
+    draws = {"agent.imitation.enabled": True}
+    assert learning("warm_start:=true") == {**begins, **draws}
+    assert learning("warm_start:=true", "imitate:=false") == begins
+    assert learning("imitate:=true") == draws
     assert learning("learn:=hg_dagger") == {"learn": "hg_dagger", **begins}
     fewer = learning("warm_start:=true", "demos:=5", "learner.warm_start.updates:=100")
     assert fewer["warm_start.demonstrations"] == 5

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
+import optax
 import pytest
 from image_toy import ENCODERS, agent_config, image_batch
 from point_reach import ACTION_DIM as POINT_DIM
@@ -15,17 +17,19 @@ from point_reach import demonstrator, episode, success_rate
 from toy import ACTION_DIM, SMALL, SPEC, host_copy, random_batch, record, same, small_learner
 
 from serl_learner import losses
-from serl_learner.agents.config import SACConfig
+from serl_learner.agents.config import ImitationConfig, SACConfig
 from serl_learner.agents.sac import SACAgent
 from serl_learner.cloning import WarmStartConfig
 from serl_learner.learner import RULES, Learner, LearnerConfig
 from serl_learner.policy import Policy
 from serl_learner.types import Record, Source
+from serl_learner.updates import actor_step
 
 CRITIC_PART = ("critic", "target_critic", "temperature", "temperature_optimizer")
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 clone = jax.jit(SACAgent.update_by_cloning)
+update_actor = jax.jit(SACAgent.update_actor)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +83,69 @@ def test_with_images_it_trains_the_encoder_with_the_policy(kind: str) -> None:
     assert same(ready.critic_optimizer, agent.critic_optimizer)
 
 
+def trained_by(weight: float, agent: SACAgent) -> tuple[SACAgent, float]:
+    """After one update of the policy beside which people's actions draw; the policy's loss."""
+    updated, metrics = update_actor(agent, random_batch(), random_batch(seed=1), weight)
+    return updated, float(metrics["actor_loss"])
+
+
+def test_imitation_adds_its_weight_times_the_cloning_loss_to_the_policys() -> None:
+    agent = SACAgent.create(jax.random.PRNGKey(0), SPEC, ACTION_DIM, SMALL)
+    plain, metrics = update_actor(agent, random_batch())
+    cloning = float(clone(agent, random_batch(seed=1))[1]["cloning_loss"])
+    without, loss = trained_by(0.0, agent)
+    assert loss == pytest.approx(float(metrics["actor_loss"]), abs=1e-6)
+    drawn, more = trained_by(0.5, agent)
+    assert more - loss == pytest.approx(0.5 * cloning, rel=1e-4)
+    assert not same(drawn.actor, without.actor)
+    for part in ("encoder", "critic", "target_critic", "critic_optimizer", "temperature"):
+        assert same(getattr(drawn, part), getattr(plain, part)), part
+
+
+def test_the_weight_halves_and_is_none_without_prior_data() -> None:
+    imitation = ImitationConfig(enabled=True, weight=0.8, half_life=2)
+    by_count = []
+    for length in (4, 0):
+        learner = small_learner(agent=replace(SMALL, imitation=imitation))
+        for item in demonstration(0, length) if length else ():
+            learner.add(item)
+        for step in range(5):
+            learner.add(record(step, episode=1))
+        agents = [with_count(learner.agent, count) for count in (0, 2, 4)]
+        rings = learner.prior, learner.online
+        by_count.append([float(actor_step(a, *rings, 8)[1]["actor_loss"]) for a in agents])
+    (first, second, third), without = by_count
+    # of the cloning loss 0.8, 0.4 and 0.2 times
+    assert first - second == pytest.approx(2.0 * (second - third), rel=1e-3)
+    assert abs(second - third) > 1e-3
+    assert np.ptp(without) == 0.0
+
+
+def with_count(agent: SACAgent, count: int) -> SACAgent:
+    """As if the policy had been updated so often."""
+    optimizer = optax.tree_utils.tree_set(agent.actor_optimizer, count=np.int32(count))
+    return agent.replace(actor_optimizer=optimizer)
+
+
+def test_with_imitation_the_policy_comes_to_do_what_people_do_before_critics_know() -> None:
+    rates, chance = [], np.random.default_rng(1)
+    for enabled in (False, True):
+        imitation = ImitationConfig(enabled=enabled)
+        learner = point_learner(utd_ratio=1, imitation=imitation)
+        rng = np.random.default_rng(0)
+        for number in range(10):
+            episode(rng, demonstrator(rng, 0.2), number, Source.DEMO, learner.add)
+        for number in range(10, 20):
+            episode(rng, lambda _: chance.uniform(-1, 1, 2), number, Source.RANDOM, learner.add)
+        work(learner)
+        rates.append(rate(learner))
+    assert rates[1] >= 0.9 > rates[0]
+
+
 def point_learner(**config: Any) -> Learner:
     """A learner of the task of point_reach."""
-    agent = SACConfig(hidden=(32,), critics=2, learning_rate=3e-3)
+    imitation = config.pop("imitation", ImitationConfig())
+    agent = SACConfig(hidden=(32,), critics=2, learning_rate=3e-3, imitation=imitation)
     defaults = {"batch_size": 64, "utd_ratio": 4, "training_starts": 20}
     return Learner(LearnerConfig(agent=agent, **(defaults | config)), POINT_SPEC, POINT_DIM, 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from rclpy.serialization import deserialize_message
@@ -65,10 +66,9 @@ def _verdicts(files: Iterable[Path]) -> list[Relabel]:
     for file in files:
         if lacks(file, RELABEL):
             continue
-        bag = RawBag(file)
         try:
-            for raw in read_messages(bag, frozenset({RELABEL})):
-                entry = None if _other_definition(bag, raw.kind) else _decode(raw.kind, raw.data)
+            for raw in read_messages(RawBag(file), frozenset({RELABEL})):
+                entry = None if _other_definition(*raw[:2]) else _decode(raw.kind, raw.data)
                 if isinstance(entry, Relabel):
                     found[entry.session, entry.seq] = entry
         except BagError:
@@ -111,19 +111,20 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
     found: list[Entry | Spoiled] = []
     others: Counter[str] = Counter()
     for file in files:
-        bag, known = RawBag(file), set[str]()
+        bag = RawBag(file)
         try:
             for raw in read_messages(bag, frozenset(MESSAGES)):
-                if raw.kind not in known and (text := _other_definition(bag, raw.kind)):
-                    raise BagError(f"{file}: {text}")
-                known.add(raw.kind)
+                if text := _other_definition(raw.kind, raw.definition):
+                    raise BagError(text)
                 found.append(_decode(raw.kind, raw.data))
         except BagError as error:
-            findings.append(Finding(Level.UNUSABLE, str(error)))
+            text = str(error) if str(file) in str(error) else f"{file}: {error}"
+            findings.append(Finding(Level.UNUSABLE, text))
+        else:
+            if bag.truncated:
+                text = f"{file} ends in the middle: it was cut off; what comes before is read"
+                findings.append(Finding(Level.NOTE, text))
         others.update(bag.others)
-        if bag.truncated:
-            text = f"{file} ends in the middle: it was cut off; what comes before is read"
-            findings.append(Finding(Level.NOTE, text))
     if not found and not findings:
         text = f"{source} holds no message of {', '.join(MESSAGES)}; of others: {dict(others)}"
         findings.append(Finding(Level.UNUSABLE, text))
@@ -132,9 +133,9 @@ def _recorded(source: Path, files: list[Path]) -> Recording:
     return recording
 
 
-def _other_definition(bag: RawBag, kind: str) -> str:
+@cache
+def _other_definition(kind: str, definition: str) -> str:
     """Why messages of this type cannot be read, if the file defines it otherwise."""
-    definition = bag.definitions.get(kind)
     other = difference(definition, schema_text(kind).decode()) if definition else ""
     return f"recorded with another definition of {kind}: {other} differs" if other else ""
 

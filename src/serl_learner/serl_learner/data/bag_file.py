@@ -34,9 +34,11 @@ class BagError(ValueError):
 
 
 class RawMessage(NamedTuple):
-    """A serialised message: the name of its type, and its CDR bytes."""
+    """A serialised message: the name of its type, the text that defines that where the file holds
+    it, and its CDR bytes."""
 
     kind: str
+    definition: str
     data: bytes
 
 
@@ -47,13 +49,11 @@ class RawBag:
     Attributes:
       path: of the file.
       truncated: it ends in the middle: whoever wrote it was killed.
-      definitions: text that defines a type, by name, where the file holds it.
       others: types of messages that were passed over, with their count.
     """
 
     path: Path
     truncated: bool = False
-    definitions: dict[str, str] = field(default_factory=dict)
     others: dict[str, int] = field(default_factory=dict)
 
 
@@ -159,22 +159,20 @@ def _end_of_records(stream: IO[bytes]) -> int:
 
 
 def _read_records(stream: mmap.mmap, bag: RawBag, kinds: frozenset[str]) -> Iterator[RawMessage]:
-    schemas: dict[int, Schema] = {}
+    schemas: dict[int, tuple[str, str]] = {0: ("", "")}
     channels: dict[int, Channel] = {}
     bag.truncated = True
     try:
         reader = StreamReader(stream, validate_crcs=True)  # type: ignore[arg-type]
         for record in reader.records:
             if isinstance(record, Schema):
-                schemas[record.id] = record
-                bag.definitions[record.name] = record.data.decode("utf-8", "replace")
+                schemas[record.id] = record.name, record.data.decode("utf-8", "replace")
             elif isinstance(record, Channel):
                 channels[record.id] = record
             elif isinstance(record, Message):
-                channel = channels[record.channel_id]
-                kind = schemas[channel.schema_id].name if channel.schema_id else ""
+                kind, definition = schemas[channels[record.channel_id].schema_id]
                 if kind in kinds:
-                    yield RawMessage(kind, record.data)
+                    yield RawMessage(kind, definition, record.data)
                 else:
                     bag.others[kind] = bag.others.get(kind, 0) + 1
             bag.truncated = not isinstance(record, Footer)
@@ -187,8 +185,7 @@ def _read_sqlite(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[Raw
     decompressor = zstandard.ZstdDecompressor()
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         kind_of = dict(database.execute("SELECT id, type FROM topics"))
-        for kind, text in _definitions(database):
-            bag.definitions[kind] = text
+        definitions = dict(_definitions(database))
         query = "SELECT topic_id, data FROM messages ORDER BY timestamp, id"
         for number, data in database.execute(query):
             kind = kind_of[number]
@@ -197,7 +194,7 @@ def _read_sqlite(path: Path, bag: RawBag, kinds: frozenset[str]) -> Iterator[Raw
                 continue
             if data[:4] == _ZSTD:  # rosbag2 compressed each message
                 data = decompressor.decompressobj().decompress(data)
-            yield RawMessage(kind, bytes(data))
+            yield RawMessage(kind, definitions.get(kind, ""), bytes(data))
 
 
 def _definitions(database: sqlite3.Connection) -> Iterator[tuple[str, str]]:

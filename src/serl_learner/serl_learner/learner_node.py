@@ -40,6 +40,7 @@ from serl_learner.learner_report import phase
 from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionConfig
 from serl_learner.log_lock import LogLock
 from serl_learner.params_codec import ParamsError, read_params
+from serl_learner.priority import give_way
 from serl_learner.rewards.frame_files import read_frames
 from serl_learner.rewards.frames import BadFrames
 from serl_learner.rewards.goals import Goals, encode_goals
@@ -223,6 +224,7 @@ def _path(text: str) -> Path | None:
 
 def run() -> int:
     """Runs the node until it is told to stop or fails; the exit code."""
+    give_way()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

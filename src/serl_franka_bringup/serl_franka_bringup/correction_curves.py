@@ -21,8 +21,8 @@ from serl_franka_bringup.picture import picture
 
 COMPARED = {  # row of ROWS -> what it is called
     "pcb-hil-none": "RLPD, demonstrations alone",
-    "pcb-hil": "RLPD with corrections",
-    "pcb-warm-start": "RLPD from a warm start",
+    "pcb-hil": "RLPD with corrections, imitated",
+    "pcb-warm-start": "RLPD from a warm start, demonstrations alone",
     "pcb-hil-warm-start": "RLPD from a warm start, with corrections",
     "pcb-hg-dagger": "HG-DAgger",
 }

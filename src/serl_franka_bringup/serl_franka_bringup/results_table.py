@@ -11,7 +11,7 @@ IN_PROCESS = ("-m", "serl_franka_bringup.in_process", *STATE)
 BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 VISION = ("-m", "serl_franka_bringup.in_process", "--observation", "image")
-HIL = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "250", "--eval-episodes", "20")
+HIL = (*IN_PROCESS, "--max-steps", "3000", "--eval-every", "250", "--eval-episodes", "20")
 SMALL = ("learner.agent.encoder.kind=small", "learner.utd_ratio=4", "learner.batch_size=64")
 FOOLING = ("-m", "serl_franka_bringup.adversarial_check", "--picture", "{out}/reward_fooled.png")
 PERIOD = ("-m", "serl_franka_bringup.period_report")
@@ -62,11 +62,11 @@ ROWS: Mapping[str, Row] = {
         HIL,
     ),
     "pcb-hil": Row(
-        "RLPD in one process, the scripted expert takes over when the policy drifts",
-        (*HIL, "--interventions", "scripted"),
+        "RLPD in one process, the scripted expert takes over when the policy drifts; imitated, too",
+        (*HIL, "--interventions", "scripted", "--imitate"),
     ),
     "pcb-warm-start": Row(
-        "RLPD in one process from a policy cloned from the same demonstrations",
+        "RLPD in one process from a policy cloned from the same demonstrations, imitated on",
         (*HIL, "--warm-start"),
     ),
     "pcb-hil-warm-start": Row(

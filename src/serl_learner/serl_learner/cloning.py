@@ -31,7 +31,7 @@ class WarmStartConfig:
     enabled: bool = False
     updates: int = 2000
     demonstrations: int = 20
-    policy_rests: int = 300
+    policy_rests: int = 150
 
     def __post_init__(self) -> None:
         for name in ("updates", "demonstrations"):

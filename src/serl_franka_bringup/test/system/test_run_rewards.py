@@ -7,6 +7,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from serl_command import node_processes, write_tiny_task
 
 from serl_franka_bringup.rewards import VICE_MODEL
@@ -22,6 +23,7 @@ def records_in(directory: Path) -> list[Record]:
     return [record for path in paths for record in read_episode(path).records]
 
 
+@pytest.mark.slow
 def test_from_labelled_frames_to_a_run_that_the_classifier_rewards(start, tmp_path):
     write_tiny_task(tmp_path / "seeing.yaml", "image")
     record = start("record", "seeing.yaml", "--rewards", "--positives", "12", "--negatives", "30")

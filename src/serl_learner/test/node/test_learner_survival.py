@@ -78,6 +78,7 @@ def test_case07_case09_killed_in_episode_4_nothing_acked_is_lost(
     assert [r.seq for e in episodes for r in e.records] == list(range(24))
 
 
+@pytest.mark.slow
 def test_case07_killed_while_it_saves_all_the_time(start_learner, probe):
     """Whatever moment the kill hits: the next process goes on and does what is due."""
     total = 0

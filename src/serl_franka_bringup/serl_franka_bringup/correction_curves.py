@@ -21,6 +21,7 @@ from serl_franka_bringup.picture import picture
 
 COMPARED = {  # row of ROWS -> what it is called
     "pcb-hil-none": "RLPD, demonstrations alone",
+    "pcb-imitate": "RLPD, demonstrations alone, imitated",
     "pcb-hil": "RLPD with corrections, imitated",
     "pcb-warm-start": "RLPD from a warm start, demonstrations alone",
     "pcb-hil-warm-start": "RLPD from a warm start, with corrections",

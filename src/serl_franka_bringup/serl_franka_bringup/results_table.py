@@ -61,6 +61,9 @@ ROWS: Mapping[str, Row] = {
         "as pcb-rlpd, evaluated more often: what the corrections of the next are compared with",
         HIL,
     ),
+    "pcb-imitate": Row(
+        "the same, and the policy is drawn towards the demonstrations", (*HIL, "--imitate")
+    ),
     "pcb-hil": Row(
         "RLPD in one process, the scripted expert takes over when the policy drifts; imitated, too",
         (*HIL, "--interventions", "scripted", "--imitate"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,9 +63,9 @@ class Run:
         return ""
 
     def see_death(self, kind: str) -> None:
-        """The kernel needs a moment to end a process."""
-        while kind in self.supervisor.pids():
-            self.go()
+        """The kernel needs a moment to end a process, and the clock stands still for it."""
+        os.waitid(os.P_PID, self.supervisor.pids()[kind], os.WEXITED | os.WNOWAIT)
+        self.go()
 
     @property
     def kills(self) -> list[str]:

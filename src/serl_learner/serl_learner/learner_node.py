@@ -36,7 +36,7 @@ from serl_learner.episode_log import LogConfig
 from serl_learner.episode_store import EpisodeStore
 from serl_learner.episodes import EpisodeError
 from serl_learner.learner import LearnerConfig
-from serl_learner.learner_report import phase
+from serl_learner.learner_report import lacking, phase
 from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionConfig
 from serl_learner.log_lock import LogLock
 from serl_learner.params_codec import ParamsError, read_params
@@ -194,10 +194,7 @@ class LearnerNode(Node):
             return ""
         if self.count_publishers(self._transitions.topic_name) == 0:
             return "an actor (a publisher on transitions)"
-        learner = self._session.learner
-        if learner is None or learner.blocks_due < 1:
-            return "records on transitions"
-        return ""
+        return lacking(self._session)
 
     # Ends
 

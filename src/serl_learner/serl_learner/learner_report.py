@@ -13,9 +13,22 @@ def phase(session: LearnerSession) -> str:
         return "recording"
     if session.trainer.compiling:
         return "compiling"
+    if session.learner is not None and session.learner.warm_start_due:
+        return "warm start"
     if session.learner is None or session.learner.online_steps == 0:
         return "demonstrations"
     return "training" if session.learner.training and session.session.training else "warm-up"
+
+
+def lacking(session: LearnerSession) -> str:
+    """What a learner that hears nothing waits for; empty if it has work."""
+    learner = session.learner
+    if learner is None:
+        return "records on transitions"
+    if learner.warm_start_ahead and session.session.training:
+        held, wanted = learner.demonstrations, session.config.warm_start.demonstrations
+        return f"demonstrations for the warm start: {held} of {wanted}" if held < wanted else ""
+    return "records on transitions" if learner.blocks_due < 1 else ""
 
 
 def overfull(session: LearnerSession) -> str:
@@ -62,6 +75,7 @@ class Meter:
             "updates_per_s": max(0, learner.updates - self._updates) / elapsed,
             "online_steps": learner.online_steps,
             "demonstrations": learner.demonstrations,
+            "cloning_updates": learner.warm_start.cloned,
             "relabelled_transitions": learner.relabelled,
             "prior_transitions": learner.prior_transitions,
             "prior_dropped": learner.prior_dropped,

@@ -203,8 +203,7 @@ class Trainer:
     @property
     def _cloning(self) -> bool:
         """The warm start is under way: what comes meanwhile waits, so that it repeats exactly."""
-        due = self.learner is not None and self.learner.warm_start_due
-        return due and self.session.training
+        return self.session.training and bool(self.learner and self.learner.warm_start_due)
 
     @property
     def _work_due(self) -> bool:

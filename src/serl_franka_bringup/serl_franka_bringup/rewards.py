@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from serl_franka_bringup.config import ConfigError
-from serl_learner.rewards.model_header import ModelError, read_header
+from serl_learner.rewards.model_header import VICE_MODEL, ModelError, read_header
 
 if TYPE_CHECKING:
     from serl_franka_bringup.arguments import Arguments
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 EPISODES = "episodes"
 MODEL = "classifier.model"
-VICE_MODEL = "vice.model"  # as the learner calls it
 
 
 def rewards_path(root: Path, task: str) -> Path:

@@ -22,11 +22,9 @@ from serl_learner.published_params import PublishedParams
 from serl_learner.rewards.goals import Goals
 from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.model_file import write_model
+from serl_learner.rewards.model_header import VICE_MODEL
 from serl_learner.rewards.published import encode_model
 from serl_learner.types import Entry, ObservationSpec, Record, Source
-
-VICE_MODEL = "vice.model"
-"""Beside the best policy, with VICE: the classifier, as a reward classifier's file."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from serl_command import node_processes, write_tiny_task
 
-from serl_franka_bringup.rewards import VICE_MODEL
-from serl_learner.rewards.model_header import read_header
+from serl_learner.rewards.model_header import VICE_MODEL, read_header
 from serl_learner.ros_log import read_episode
 from serl_learner.types import Record, Source
 

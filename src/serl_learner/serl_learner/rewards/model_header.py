@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MAGIC = b"serl-reward-1\n"
+VICE_MODEL = "vice.model"
+"""Beside a run's best policy, with VICE: the classifier, as a reward classifier's file."""
 
 
 class ModelError(ValueError):

@@ -33,7 +33,6 @@ def take_demonstrations(plan: Plan) -> str:
         found = select(read_recordings([Path(given).expanduser()]), *layout, demonstrations=True)
     except BagError as error:
         raise ConfigError(f"demonstrations: {error}") from error
-    left_out = ", ".join(f"{n} {why}" for why, n in sorted(found.left_out.items()))
     if found.unusable:
         more = f"; and {len(found.unusable) - 1} more" if len(found.unusable) > 1 else ""
         raise ConfigError(
@@ -41,13 +40,13 @@ def take_demonstrations(plan: Plan) -> str:
             "./serl data import --skip-bad takes the rest into a directory"
         )
     if not found.episodes:
-        raise ConfigError(f"demonstrations: {given} holds none that succeeded: {left_out}")
+        raise ConfigError(f"demonstrations: {given} holds none that succeeded: {found.apart}")
     directory = Path(plan.arguments.demonstrations_dir)
     try:
         added = keep_episodes(directory, found.episodes)
     except (EpisodeError, OSError) as error:
         raise ConfigError(f"demonstrations: {directory}: {error}") from error
-    apart = f"; left out: {left_out}" if left_out else ""
+    apart = f"; left out: {found.apart}" if found.left_out else ""
     return f"demonstrations {len(found.episodes)} of {given}, {added} of them new{apart}"
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from serl_franka_bringup.config import ConfigError, read_yaml
 from serl_franka_bringup.data.layout import Layout, add_task, given_layout
+from serl_franka_bringup.data.taking import add_skip_bad, take
 from serl_learner.data.bag_file import read_metadata
 from serl_learner.data.from_transitions import Reading, mappable, session_of
 from serl_learner.data.keymap import BadMapping, parse_map
@@ -31,14 +32,11 @@ from serl_learner.data.selection import Selection, select
 from serl_learner.data.serl_pickle import SUFFIXES, BadPickle, load_transitions
 from serl_learner.episodes import EpisodeError
 
-SHOWN = 10
-"""Reasons that are printed."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    add_task(parser, "keys, sizes and rewards must be those of it")
+    add_task(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, help="directory to write to")
     parser.add_argument("--map", action="append", default=[], metavar="KEY=SOURCE")
     parser.add_argument("--mapping", type=Path, metavar="FILE", help="the same, as YAML")
@@ -46,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--period", type=float, default=0.1, help="between two steps of a pickle [s] (default 0.1)"
     )
     parser.add_argument("--clip", action="store_true", help="clip a pickle's actions to [-1, 1]")
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out what is unusable, and take the rest"
-    )
+    add_skip_bad(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,33 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
       ConfigError: a pickle or its mapping cannot be read, or a task's layout not be made.
     """
-    selection = _select(arguments, given_layout(arguments))
-    print("\n".join(describe(selection)))
-    if selection.unusable and not arguments.skip_bad:
-        print("nothing is written; --skip-bad takes the rest")
-        return 1
-    if not selection.episodes:
-        print("nothing is written: there is no episode to take")
+    episodes = take(_select(arguments, given_layout(arguments)), arguments.skip_bad)
+    if not episodes:
         return 1
     from serl_learner.ros_keeping import keep_episodes
 
     try:
-        added = keep_episodes(arguments.out, selection.episodes)
+        added = keep_episodes(arguments.out, episodes)
     except (EpisodeError, OSError) as error:
         raise ConfigError(f"{arguments.out}: not all is written: {error}") from error
-    there = len(selection.episodes) - added
+    there = len(episodes) - added
     print(f"{arguments.out}: {added} episodes written, {there} were there already")
     return 0
-
-
-def describe(selection: Selection) -> list[str]:
-    """What was chosen and what not, in lines."""
-    left_out = "".join(f", {n} {why}" for why, n in sorted(selection.left_out.items()))
-    lines = [f"{len(selection.episodes)} episodes to take{left_out}"]
-    lines += [f"  unusable: {text}" for text in selection.unusable[:SHOWN]]
-    if len(selection.unusable) > SHOWN:
-        lines.append(f"  and {len(selection.unusable) - SHOWN} more")
-    return lines
 
 
 def _select(arguments: argparse.Namespace, layout: Layout) -> Selection:

@@ -22,7 +22,7 @@ SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    add_task(parser, "keys, sizes and rewards must be those of it")
+    add_task(parser)
     parser.add_argument("--all", action="store_true", help="print every finding")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here")
 

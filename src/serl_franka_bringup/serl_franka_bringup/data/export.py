@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from serl_franka_bringup.config import ConfigError
-from serl_franka_bringup.data.bring_in import describe
 from serl_franka_bringup.data.layout import add_task, given_layout
+from serl_franka_bringup.data.taking import add_skip_bad, take
 from serl_learner.data.selection import select
 from serl_learner.types import Record
 
@@ -29,13 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the action's options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     parser.add_argument("--format", choices=FORMATS, required=True)
-    add_task(parser, "keys, sizes and rewards must be those of it")
+    add_task(parser)
     parser.add_argument("-o", "--out", type=Path, required=True, help="directory, new or empty")
     parser.add_argument("--instruction", help="the task in words (default: its name)")
     parser.add_argument("--successes", action="store_true", help="only episodes that succeed")
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out what is unusable, and take the rest"
-    )
+    add_skip_bad(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,18 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.out.exists() and (not arguments.out.is_dir() or any(arguments.out.iterdir())):
         raise ConfigError(f"{arguments.out} is not empty: nothing is written over")
-    layout = given_layout(arguments)
-    found = select(read_recordings(arguments.paths), *layout)
-    print("\n".join(describe(found)))
-    if found.unusable and not arguments.skip_bad:
-        print("nothing is written; --skip-bad takes the rest")
+    found = select(read_recordings(arguments.paths), *given_layout(arguments))
+    taken = take(found, arguments.skip_bad, only_successes=arguments.successes)
+    if not taken:
         return 1
-    episodes = [episode.records for episode in found.episodes]
-    if arguments.successes:
-        episodes = [records for records in episodes if records[-1].success]
-    if not episodes:
-        print("nothing is written: there is no episode to take")
-        return 1
+    episodes = [episode.records for episode in taken]
     instruction = arguments.instruction or Path(arguments.task or "demonstration").stem
     write_dataset(arguments.format, arguments.out, episodes, instruction)
     steps = sum(len(records) - 1 for records in episodes)

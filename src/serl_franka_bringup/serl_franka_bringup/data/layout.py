@@ -31,9 +31,11 @@ class Layout(NamedTuple):
     rewards: Range | None = None
 
 
-def add_task(parser: argparse.ArgumentParser, why: str) -> None:
+def add_task(parser: argparse.ArgumentParser) -> None:
     """The option --task, and --state with it."""
-    parser.add_argument("--task", help=f"name of a task or a YAML file: {why}")
+    parser.add_argument(
+        "--task", help="name or YAML file: keys, sizes and rewards must be those of this task"
+    )
     parser.add_argument(
         "--state",
         dest="observation",

@@ -29,6 +29,11 @@ class Selection:
     left_out: Counter[str] = field(default_factory=Counter)
     spec: ObservationSpec | None = None
 
+    @property
+    def apart(self) -> str:
+        """What was left out, in words; empty if nothing was."""
+        return ", ".join(f"{n} {why}" for why, n in sorted(self.left_out.items()))
+
 
 def select(
     recordings: Iterable[Recording],

@@ -27,7 +27,7 @@ from serl_actor.outlet import Outlet
 from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Notes, Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
-from serl_actor.rollout import Driver, Episode, run_episode
+from serl_actor.rollout import Driver, Episode, by_pose, run_episode
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
 from serl_learner.types import Entry, Observation, Record
@@ -87,7 +87,7 @@ class ActorCrew:
         self._attend = attend
         self._stack = stack
         self._keep_failures = keep_failures
-        self._judge, self._judge_demonstrations = environment.judge, judge_demonstrations
+        self._judge_demonstrations = judge_demonstrations
         keys = keys or OperatorKeys()
         self._labelling = Labelling(labels or LabelConfig(), keys)
         self._gate = HoldGate(keys.hold, board, 0.05 if lockstep else 0.0)
@@ -215,13 +215,12 @@ class ActorCrew:
         self._outlet.begin(self._environment.task.episode_steps)
         demonstrates = isinstance(driver, OperatorDriver)
         hold = demonstrates and not self._keep_failures
-        judged = self._judge_demonstrations or not demonstrates
-        self._environment.judge = self._judge if judged else None
         watched = WatchedDriver(driver, self._watch)
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
-        episode = run_episode(
-            self._environment, watched, self.recorder, seed, hold, labelling, self._gate.held
-        )
+        with by_pose(self._environment, demonstrates and not self._judge_demonstrations):
+            episode = run_episode(
+                self._environment, watched, self.recorder, seed, hold, labelling, self._gate.held
+            )
         if demonstrates and episode.success and self._demonstrations is not None:
             self._demonstrations += 1
         return episode

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -97,6 +98,17 @@ class Episode:
     def alone(self) -> bool:
         """It succeeded, and nobody took over: a success of the driver itself."""
         return self.success and not self.intervened
+
+
+@contextmanager
+def by_pose(environment: Environment, wanted: bool) -> Iterator[None]:
+    """If it is wanted, the pose alone says what a success is, also where there is a judge."""
+    judge = environment.judge
+    environment.judge = None if wanted else judge
+    try:
+        yield
+    finally:
+        environment.judge = judge
 
 
 def run_episode(

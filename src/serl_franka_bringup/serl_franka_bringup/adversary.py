@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from serl_actor.environment import Environment
 from serl_actor.reward_judge import PROBABILITY, LocalJudge, Verdict
 from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
@@ -113,9 +112,7 @@ class Adversary(InProcessCrew):
         agent = replace(setup.learner.agent, reward_range=(-2.0, 2.0))
         learner = replace(setup.learner, utd_ratio=config.utd_ratio, agent=agent)
         super().__init__(replace(setup, learner=learner), session=session)
-        self._environment = Environment(
-            setup.client, setup.task, cameras=setup.cameras, judge=self._scored
-        )
+        self._environment.judge = self._scored
 
     def attack(self) -> None:
         """All its steps."""

@@ -19,7 +19,7 @@ from serl_actor.labelling import LabelledDriver, Labelling
 from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
-from serl_actor.rollout import Choice, Driver, Episode, run_episode
+from serl_actor.rollout import Choice, Driver, Episode, by_pose, run_episode
 from serl_actor.training import intervention_metrics
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.learner import Learner
@@ -195,12 +195,11 @@ class InProcessCrew:
             seed = int(sequence.generate_state(1)[0])
             self._begun += 1
         demonstrates = isinstance(driver, OperatorDriver)
-        by_pose = demonstrates and self._setup.goals is not None
-        self._environment.judge = None if by_pose else self._setup.judge
         labelling = driver.labelling if isinstance(driver, LabelledDriver) else None
-        episode = run_episode(
-            self._environment, driver, self._recorder, seed, demonstrates, labelling
-        )
+        with by_pose(self._environment, demonstrates and not self._setup.judge_demonstrations):
+            episode = run_episode(
+                self._environment, driver, self._recorder, seed, demonstrates, labelling
+            )
         self._setup.client.outcome("success" if episode.success else "not solved")
         if demonstrates:
             self.operator_episodes.append(episode)

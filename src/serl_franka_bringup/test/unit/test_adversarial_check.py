@@ -85,6 +85,15 @@ def test_a_step_is_worth_by_how_much_it_raised_the_score_and_nothing_else(monkey
     assert [r.seq for r in learned] == [r.seq for e in episodes for r in e]
 
 
+def test_what_it_climbs_is_the_score_of_the_step_it_just_took():
+    episodes: list[list[Record]] = []
+    judge = LocalJudge(RewardEstimator(Height()))
+    adversary = Adversary(setup(judge), AttackConfig(1, 1), bytes(16), episodes.append)
+    adversary.attack()
+    last = score(float(episodes[-1][-1].extras["reward/probability"]))
+    assert adversary._scored.score == pytest.approx(last, abs=1e-6) != -1.0
+
+
 def test_the_climber_goes_on_while_it_helps_and_turns_when_it_does_not():
     judge = ScoredJudge(SimpleNamespace(begin=lambda: None))
     climber = Climber(judge, 0)

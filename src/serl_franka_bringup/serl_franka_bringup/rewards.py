@@ -61,7 +61,7 @@ def complete(file: TaskFile, arguments: Arguments, root: Path) -> Arguments:
     arguments = dataclasses.replace(
         arguments,
         reward_model=arguments.reward_model or str(home / MODEL),
-        goals_dir=arguments.goals_dir or str(home / EPISODES),
+        goals_dir=str(Path(arguments.goals_dir or home / EPISODES).expanduser()),
     )
     _check_model(file.observing(arguments.observation), arguments)
     return arguments

@@ -13,7 +13,7 @@ from serl_actor.camera_views import CamerasConfig
 from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.job import JobConfig, Phase
-from serl_actor.reward_judge import LocalJudge
+from serl_actor.reward_judge import LocalJudge, RewardConfig
 from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
@@ -126,6 +126,7 @@ class Setup:
     cameras: CamerasConfig
     client: SimulationClient
     judge: LocalJudge | None = None  # who says what a success is; None: the pose
+    judge_demonstrations: bool = True  # or the pose does
     goals: Goals | None = None  # with vice
 
 
@@ -158,6 +159,7 @@ def load_setup(
     film = config.build(FilmConfig, {**tree["sim"].get("video", {}), "directory": film_dir}, "film")
     built = config.build(LearnerConfig, learner, "learner")
     goals = _load_goals(arguments, built)
+    reward = config.build(RewardConfig, tree["actor"].get("reward", {}), "actor.reward")
     return Setup(
         seed=arguments.seed,
         job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
@@ -168,6 +170,7 @@ def load_setup(
             simulation, operator, film, rig, tree["expert"].get("intervene") == WHEN_DRIFTING
         ),
         judge=_load_judge(tree.get("reward_classifier"), goals),
+        judge_demonstrations=reward.demonstrations,
         goals=goals,
     )
 
@@ -182,13 +185,11 @@ def _load_goals(arguments: graph.Arguments, learner: LearnerConfig) -> Goals | N
     """With vice, the goals as the learner's node would load them. Raises BadFrames."""
     if not arguments.by_vice:
         return None
-    from serl_learner.rewards.frame_files import read_frames  # these compile
-    from serl_learner.rewards.goals import encode_goals
+    from serl_learner.rewards.goals import load_goals  # these compile
     from serl_learner.ros_log import read_episode
 
-    frames, sizes = read_frames(Path(arguments.goals_dir), read_episode)
-    agent = learner.agent
-    return encode_goals(frames, sizes, agent.vice, agent.encoder, arguments.seed)
+    agent, directory = learner.agent, Path(arguments.goals_dir)
+    return load_goals(directory, read_episode, agent.vice, agent.encoder, arguments.seed)
 
 
 def _load_judge(parameters: Mapping[str, Any] | None, goals: Goals | None) -> LocalJudge | None:

@@ -41,9 +41,8 @@ from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionCon
 from serl_learner.log_lock import LogLock
 from serl_learner.params_codec import ParamsError, read_params
 from serl_learner.priority import give_way
-from serl_learner.rewards.frame_files import read_frames
 from serl_learner.rewards.frames import BadFrames
-from serl_learner.rewards.goals import Goals, encode_goals
+from serl_learner.rewards.goals import Goals, load_goals
 from serl_learner.ros_learner_worker import LearnerWorker
 from serl_learner.ros_log import COMPRESSIONS, encode_episode, read_episode
 from serl_learner.ros_params import params_to_msg
@@ -136,14 +135,8 @@ class LearnerNode(Node):
         """What makes the goals, for the worker: it takes a while."""
         if not config.agent.vice.enabled:
             return None
-        directory = Path(self._config.goals_dir).expanduser()
-
-        def make() -> Goals:
-            frames, sizes = read_frames(directory, read_episode)
-            agent = config.agent
-            return encode_goals(frames, sizes, agent.vice, agent.encoder, session.seed)
-
-        return make
+        agent, directory = config.agent, Path(self._config.goals_dir).expanduser()
+        return partial(load_goals, directory, read_episode, agent.vice, agent.encoder, session.seed)
 
     def _make_interface(self) -> None:
         self._transitions = self.create_subscription(

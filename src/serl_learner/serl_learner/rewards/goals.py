@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ import numpy as np
 
 from serl_learner.frame_encoder import frozen_trunk
 from serl_learner.rewards import vice
+from serl_learner.rewards.frame_files import Read, read_frames
 from serl_learner.rewards.frames import BadFrames, LabelledFrame, Sizes, check_balance, thin
 from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.training import encode_frames
@@ -47,7 +49,7 @@ class Goals:
         """A classifier after `first_updates` on both kinds."""
         classifier = self.config.classifier(self.encoder)
         start = vice.create_vice(jax.random.PRNGKey(self.seed), _one(self.solved), classifier)
-        return _train(start, self.solved, self.others, self.config, self.encoder)
+        return _first(start, self.solved, self.others, self.config, self.encoder)
 
     def model(self, state: Vice) -> RewardModel:
         """The classifier as it is now, to judge observations with."""
@@ -65,6 +67,13 @@ class Goals:
         seen = {k.removeprefix(IMAGE): s[:2] for k, (s, _) in spec.items() if k.startswith(IMAGE)}
         if seen != {camera: tuple(size) for camera, size in self.sizes.items()}:
             raise BadFrames(f"goal frames have cameras {dict(self.sizes)}, the observation {seen}")
+
+
+def load_goals(
+    directory: Path, read: Read, config: ViceConfig, encoder: EncoderConfig, seed: int
+) -> Goals:
+    """Of the labelled frames in a directory. Raises as `read_frames` and `encode_goals`."""
+    return encode_goals(*read_frames(directory, read), config, encoder, seed)
 
 
 def encode_goals(
@@ -91,32 +100,42 @@ def encode_goals(
     return Goals(solved, others, sizes, config, encoder, seed)
 
 
-def draw(key: jax.Array, frames: Features, count: int) -> dict[str, jax.Array]:
+def train(
+    state: Vice,
+    solved: Features,
+    others: Callable[[jax.Array, int], Features],
+    config: ViceConfig,
+    encoder: EncoderConfig,
+    updates: int,
+) -> tuple[Vice, vice.Metrics]:
+    """So many updates, each on goals out of `solved`, [N, K, h, w, c], and on as many frames that
+    `others` draws with a key; metrics are averaged."""
+    classifier, half = config.classifier(encoder), config.batch_size // 2
+
+    def step(state: Vice, _: None) -> tuple[Vice, vice.Metrics]:
+        key, goal_key, other_key = jax.random.split(state.key, 3)
+        batches = _draw(goal_key, half, solved), others(other_key, half)
+        return vice.update(state.replace(key=key), *batches, config, classifier)
+
+    state, metrics = jax.lax.scan(step, state, None, length=updates)
+    return state, jax.tree.map(jnp.mean, metrics)
+
+
+@partial(jax.jit, static_argnames=("config", "encoder"))
+def _first(
+    start: Vice, solved: Features, others: Features, config: ViceConfig, encoder: EncoderConfig
+) -> Vice:
+    drawn = partial(_draw, frames=others)
+    return train(start, solved, drawn, config, encoder, config.first_updates)[0]
+
+
+def _draw(key: jax.Array, count: int, frames: Features) -> Features:
     """A crop of each of `count` frames [N, K, h, w, c], with replacement: [count, h, w, c]."""
     frame_key, crop_key = jax.random.split(key)
     number, crops = next(iter(frames.values())).shape[:2]
     frame = jax.random.randint(frame_key, (count,), 0, number)
     crop = jax.random.randint(crop_key, (count,), 0, crops)
     return {name: maps[frame, crop] for name, maps in frames.items()}
-
-
-@partial(jax.jit, static_argnames=("config", "encoder"))
-def _train(
-    start: Vice,
-    solved: dict[str, jax.Array],
-    others: dict[str, jax.Array],
-    config: ViceConfig,
-    encoder: EncoderConfig,
-) -> Vice:
-    half = config.batch_size // 2
-
-    def step(state: Vice, _: None) -> tuple[Vice, None]:
-        key, goal_key, other_key = jax.random.split(state.key, 3)
-        batches = draw(goal_key, solved, half), draw(other_key, others, half)
-        state = state.replace(key=key)
-        return vice.update(state, *batches, config, config.classifier(encoder))[0], None
-
-    return jax.lax.scan(step, start, None, length=config.first_updates)[0]
 
 
 def _one(frames: dict[str, np.ndarray]) -> dict[str, jax.Array]:

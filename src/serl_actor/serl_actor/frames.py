@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from serl_actor.robot_client import RobotError
-from serl_learner.data.lint import TAKEN
-from serl_learner.vision.cameras import IMAGE
+from serl_learner.vision.cameras import IMAGE, TAKEN
 
 
 class StaleImage(RobotError):

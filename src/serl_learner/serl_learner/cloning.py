@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from serl_learner.agents.sac import Metrics, SACAgent
 from serl_learner.replay import Ring
-from serl_learner.updates import critic_step, draw
+from serl_learner.updates import critic_steps, draw
 
 AT_ONCE = 50
 """Cloning updates of a warm start between two looks at what else there is to do."""
@@ -110,9 +110,4 @@ def rest_block(
     agent: SACAgent, prior: Ring, online: Ring, utd_ratio: int, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
     """A block in which the policy rests: `utd_ratio` critic updates, as `update_high_utd` does."""
-
-    def step(agent: SACAgent, _: None) -> tuple[SACAgent, Metrics]:
-        return critic_step(agent, prior, online, batch_size)
-
-    agent, metrics = jax.lax.scan(step, agent, None, length=utd_ratio)
-    return agent, jax.tree.map(jnp.mean, metrics)
+    return critic_steps(agent, prior, online, utd_ratio, batch_size)

@@ -27,12 +27,21 @@ def update_high_utd(
     are averaged over the critic updates. The argument `agent` is donated.
     """
 
+    agent, metrics = critic_steps(agent, prior, online, utd_ratio, batch_size)
+    agent, actor_metrics = actor_step(agent, prior, online, batch_size)
+    return agent, metrics | actor_metrics
+
+
+def critic_steps(
+    agent: SACAgent, prior: Ring, online: Ring, utd_ratio: int, batch_size: int
+) -> tuple[SACAgent, Metrics]:
+    """`utd_ratio` updates of the critics, each on a fresh batch; metrics are averaged."""
+
     def step(agent: SACAgent, _: None) -> tuple[SACAgent, Metrics]:
         return critic_step(agent, prior, online, batch_size)
 
     agent, metrics = jax.lax.scan(step, agent, None, length=utd_ratio)
-    agent, actor_metrics = actor_step(agent, prior, online, batch_size)
-    return agent, jax.tree.map(jnp.mean, metrics) | actor_metrics
+    return agent, jax.tree.map(jnp.mean, metrics)
 
 
 def critic_step(
@@ -84,13 +93,5 @@ def update_vice(
 ) -> tuple[Vice, Metrics]:
     """Trains the classifier, `updates` times, on goals against what the actors came to; `shown`
     are features of the goals' crops, [N, K, h, w, c]."""
-    classifier, half = config.vice.classifier(config.encoder), config.vice.batch_size // 2
-
-    def step(state: Vice, _: None) -> tuple[Vice, Metrics]:
-        key, goal_key, other_key = jax.random.split(state.key, 3)
-        others = sample_following(online, other_key, half)
-        wanted = goals.draw(goal_key, shown, half)
-        return vice.update(state.replace(key=key), wanted, others, config.vice, classifier)
-
-    state, metrics = jax.lax.scan(step, state, None, length=config.vice.updates)
-    return state, jax.tree.map(jnp.mean, metrics)
+    others = partial(sample_following, online)
+    return goals.train(state, shown, others, config.vice, config.encoder, config.vice.updates)

@@ -11,10 +11,7 @@ import numpy as np
 from serl_learner.data.recording import Finding, Level, RecordedEpisode
 from serl_learner.types import ObservationSpec, Record, spec_of
 from serl_learner.validation import Range, RejectedRecord, check_record
-from serl_learner.vision.cameras import IMAGE
-
-TAKEN = "time/"
-"""Begins the name of the extra that says when a picture was taken: with its key, int64 [] [ns]."""
+from serl_learner.vision.cameras import IMAGE, TAKEN
 
 
 @dataclass(frozen=True)

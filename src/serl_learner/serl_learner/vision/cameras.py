@@ -10,6 +10,9 @@ IMAGE = "image/"
 FEATURES = "features/"
 """`features/<camera>`: what a frozen network makes of that camera's frames, [T, h, w, c]."""
 
+TAKEN = "time/"
+"""`time/image/<camera>` among a record's extras: when the picture was taken, int64 [] [ns]."""
+
 
 def cameras(keys: Iterable[str], prefix: str = IMAGE) -> tuple[str, ...]:
     """Names of the cameras among observation keys, sorted."""

@@ -133,6 +133,13 @@ def lockstep(session, entries):
         train(session)
 
 
+def go_on(session, entries):
+    """As the actor does after a restart: it sends what is not acked, from the start."""
+    train(session)
+    begin = max([0, *session.actors.positions().values()])
+    lockstep(session, entries[begin:])
+
+
 def state(session):
     """All that goes on from here."""
     learner = session.learner

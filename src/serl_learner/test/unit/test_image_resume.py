@@ -7,7 +7,18 @@ import dataclasses
 import numpy as np
 import pytest
 from image_toy import FROZEN, TRAINED, agent_config, image_record
-from session_files import CONFIG, Clock, Files, Sessions, episode, lockstep, send, state, train
+from session_files import (
+    CONFIG,
+    Clock,
+    Files,
+    Sessions,
+    episode,
+    go_on,
+    lockstep,
+    send,
+    state,
+    train,
+)
 from toy import same
 
 from serl_learner.episode_log import LogConfig
@@ -55,9 +66,7 @@ def test_resume_equals_uninterrupted(make, tmp_path, name):
     reached = second.acknowledgements()[0].received_seq
     lockstep(second, entries[reached:14])
     third = make(config=how)
-    train(third)
-    reached = max([0, *third.actors.positions().values()])
-    lockstep(third, entries[reached:])
+    go_on(third, entries)
     assert third.learner.blocks > 2
     assert same(state(third), state(straight))
 

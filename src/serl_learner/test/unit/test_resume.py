@@ -13,6 +13,7 @@ from session_files import (
     Files,
     Sessions,
     episode,
+    go_on,
     lockstep,
     send,
     state,
@@ -64,13 +65,6 @@ def straight(tmp_path_factory):
     return state(session)
 
 
-def go_on(session):
-    """As the actor does after a restart: it sends what is not acked, from the start."""
-    train(session)
-    begin = max([0, *session.actors.positions().values()])
-    lockstep(session, ALL[begin:])
-
-
 @pytest.mark.parametrize("killed", [13, 17, 18, 24, 30, len(ALL)])
 @pytest.mark.parametrize("saved", [None, 8, 14, 20])
 def test_resume_equals_uninterrupted(make, straight, saved, killed):
@@ -84,7 +78,7 @@ def test_resume_equals_uninterrupted(make, straight, saved, killed):
         before.save_checkpoint()
     lockstep(before, ALL[saved or 0 : killed])
     after = make()
-    go_on(after)
+    go_on(after, ALL)
     assert same(state(after), straight)
 
 
@@ -99,7 +93,7 @@ def test_resumed_twice_equals_uninterrupted(make, straight):
     second.work()
     second.save_checkpoint()
     third = make()
-    go_on(third)
+    go_on(third, ALL)
     assert same(state(third), straight)
 
 
@@ -158,7 +152,7 @@ def test_case07_a_damaged_checkpoint_is_set_aside_and_the_one_before_taken(
     (notice,) = after.notices
     assert f"{second} is damaged" in notice
     assert f"set aside as {second.name}.damaged" in notice
-    go_on(after)
+    go_on(after, ALL)
     assert same(state(after), straight)
 
 
@@ -168,7 +162,7 @@ def test_all_checkpoints_damaged_begins_anew_from_the_log(make, straight):
     (before.save_checkpoint() / "about" / "about.json").write_text("{")
     after = make()
     assert after.learner.blocks == 0
-    go_on(after)
+    go_on(after, ALL)
     assert same(state(after), straight)
 
 
@@ -259,7 +253,7 @@ def test_the_background_write_is_the_same_as_the_other(make, straight):
     lockstep(before, ALL[14:20])
     before.close()
     after = make()
-    go_on(after)
+    go_on(after, ALL)
     learner = after.learner
     assert learner.blocks == int(straight[3][1]) - 1  # close() ended an episode: one pair less
 

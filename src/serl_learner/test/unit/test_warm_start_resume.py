@@ -13,6 +13,7 @@ from session_files import (
     Sessions,
     episode,
     finish_compiling,
+    go_on,
     lockstep,
     send,
     state,
@@ -65,18 +66,11 @@ def straight(tmp_path_factory):
     return whole(session)
 
 
-def go_on(session):
-    """As the actor does after a restart: it sends what is not acked, from the start."""
-    train(session)
-    begin = max([0, *session.actors.positions().values()])
-    lockstep(session, ALL[begin:])
-
-
 @pytest.mark.parametrize("killed", [8, FIRST_ONLINE, 16, 22, len(ALL)])
 def test_killed_without_a_checkpoint_it_repeats_the_warm_start(make_warm, straight, killed):
     lockstep(make_warm(), ALL[:killed])
     after = make_warm()
-    go_on(after)
+    go_on(after, ALL)
     assert same(whole(after), straight)
 
 
@@ -92,7 +86,7 @@ def test_a_checkpoint_amid_the_warm_start_is_gone_on_from(make_warm, straight, p
     before.save_checkpoint()
     after = make_warm()
     assert after.learner.warm_start.cloned == min(50 * parts, 110)
-    go_on(after)
+    go_on(after, ALL)
     assert same(whole(after), straight)
 
 
@@ -102,7 +96,7 @@ def test_a_checkpoint_after_it_is_gone_on_from(make_warm, straight):
     before.save_checkpoint()
     lockstep(before, ALL[16:20])
     after = make_warm()
-    go_on(after)
+    go_on(after, ALL)
     assert same(whole(after), straight)
 
 

@@ -50,6 +50,9 @@ STOP_TIMEOUT = 1.5
 """Given to the job's thread to end [s]."""
 
 ACTION_DIM = 6
+SWITCH_INTERVAL = 5e-4
+"""After which a thread that takes in messages lets the one that controls go on [s]; the
+interpreter's 5 ms would show in the control period."""
 
 
 class ActorNode(Node):
@@ -277,6 +280,7 @@ def run() -> int:
 def main() -> None:
     """Entry point. Everything is closed by then; the interpreter's own way out waits for XLA:
     seconds, or for ever if it is compiling."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     code = run()
     sys.stdout.flush()
     sys.stderr.flush()

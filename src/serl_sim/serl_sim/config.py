@@ -7,8 +7,26 @@ from dataclasses import dataclass, fields
 
 from serl_controllers.geometry import Pose
 
+KINDS = ("insertion", "pick")
+"""Of scenes."""
+
 LARGEST_MOVE = 0.05
 """Of the fixture: farther off it would leave the table [m]."""
+
+LARGEST_BLOCK = 0.06
+"""That the gripper gets around with some room [m]."""
+
+_POSITIVE = (
+    "clearance",
+    "slot_depth",
+    "wall_thickness",
+    "physics_period",
+    "block_size",
+    "block_mass",
+    "pad_height",
+    "pad_size",
+    "grip_force",
+)
 
 
 class SceneError(ValueError):
@@ -17,11 +35,14 @@ class SceneError(ValueError):
 
 @dataclass(frozen=True)
 class SceneConfig:
-    """An FR3 that holds a connector (the plug) over a socket on a board.
+    """An FR3 and its task: it holds a connector (the plug) over a socket on a board (insertion),
+    or is to put a block that lies on a table onto a pad (pick).
 
     Attributes:
+      kind: insertion or pick.
       target_position: tcp when the plug is seated, base frame [m]. The fixture's frame is the
-        tcp's there: origin at the middle of the slot's bottom, z down into the board.
+        tcp's there: origin at the middle of the slot's bottom, z down into the board. In a pick
+        scene, tcp when the block is in place: origin in the block's middle.
       target_rpy: its roll, pitch, yaw about the fixed axes of the base [rad].
       start_height: nominal start above the target, along the base's z [m].
       plug_size: width (x), depth (y) and free length (z) of the plug [m].
@@ -34,6 +55,16 @@ class SceneConfig:
       in_hand_offset_m: hidden lateral offset of the plug in the hand: radius of a disc [m].
       in_hand_offset_deg: hidden rotation of the plug about a random axis, at most [deg].
       friction: sliding friction between plug and fixture.
+      block_size: edge of the block, a cube [m].
+      block_mass: of the block [kg].
+      block_friction: sliding friction between block, fingers, pad and table.
+      block_offset: where the block lies on average: x and y of the fixture frame of a pad that
+        was not moved [m].
+      block_random_xy: at each reset it lies farther along x and y, either way by this much at
+        most [m].
+      pad_height: of the pad over the table [m].
+      pad_size: its width and depth [m].
+      grip_force: of each finger at most [N].
       joint_friction_scale: share of the model's joint friction that is left. The model's
         friction would eat most of the impedance law's force; real arms compensate theirs.
       physics_period: one tick [s].
@@ -41,6 +72,7 @@ class SceneConfig:
       mesh_visuals: draw the arm's meshes, for pictures; slow without a GPU.
     """
 
+    kind: str = KINDS[0]
     target_position: tuple[float, float, float] = (0.5669, 0.0021, 0.0536)
     target_rpy: tuple[float, float, float] = (3.1280, 0.0177, 0.0213)
     start_height: float = 0.04
@@ -53,19 +85,30 @@ class SceneConfig:
     in_hand_offset_m: float = 0.001
     in_hand_offset_deg: float = 1.0
     friction: float = 0.3
+    block_size: float = 0.03
+    block_mass: float = 0.05
+    block_friction: float = 1.0
+    block_offset: tuple[float, float] = (0.0, 0.12)
+    block_random_xy: float = 0.03
+    pad_height: float = 0.02
+    pad_size: float = 0.08
+    grip_force: float = 15.0
     joint_friction_scale: float = 0.1
     physics_period: float = 0.001
     home: tuple[float, ...] = (0.0, 0.13, 0.0, -2.31, 0.0, 2.44, math.pi / 4)
     mesh_visuals: bool = False
 
     def __post_init__(self) -> None:
-        positive = ("clearance", "slot_depth", "wall_thickness", "physics_period")
+        if self.kind not in KINDS:
+            raise SceneError(f"kind is {self.kind!r}, expected {' or '.join(KINDS)}")
         for field in fields(self):
             value = getattr(self, field.name)
+            if isinstance(value, str):
+                continue
             for number in value if isinstance(value, tuple) else (value,):
                 if not math.isfinite(number):
                     raise SceneError(f"{field.name} is {value}, expected finite numbers")
-            if field.name in positive and value <= 0.0:
+            if field.name in _POSITIVE and value <= 0.0:
                 raise SceneError(f"{field.name} is {value}, expected more than 0")
             if isinstance(value, float) and value < 0.0:
                 raise SceneError(f"{field.name} is {value}, expected at least 0")
@@ -83,6 +126,23 @@ class SceneConfig:
             raise SceneError(
                 f"slot_depth is {self.slot_depth} m, the plug's free length {self.plug_size[2]} m: "
                 "the fingers would reach into the slot"
+            )
+        self._check_block()
+
+    def _check_block(self) -> None:
+        if self.block_size > LARGEST_BLOCK:
+            raise SceneError(
+                f"block_size is {self.block_size} m, expected at most {LARGEST_BLOCK} m: the "
+                "gripper opens 0.08 m"
+            )
+        # The block on the table must not stand in the pad.
+        apart = max(abs(v) for v in self.block_offset) - self.block_random_xy
+        least = 0.5 * (self.pad_size + self.block_size) + self.socket_random_xy
+        if self.kind == "pick" and apart < least:
+            raise SceneError(
+                f"block_offset is {self.block_offset} m with block_random_xy "
+                f"{self.block_random_xy} m: the block may lie {apart:.4g} m from the pad's middle, "
+                f"expected at least {least:.4g} m"
             )
 
     @property

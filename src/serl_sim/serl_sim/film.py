@@ -195,10 +195,11 @@ class Film:
     def _progress(self) -> str:
         simulation = self._simulation
         time = 1e-9 * (simulation.state().stamp_ns - self._began_ns)
-        # The fixture's frame is the tip's when the plug is seated, with z down.
-        tip = simulation.fixture.inverse() @ simulation.connector_pose()
-        above = -1e3 * tip.position[2]
-        return f"step {simulation.command_seq}   {time:.1f} s   connector {above:.1f} mm above seat"
+        # The fixture's frame is that of the part in its place, with z down.
+        part = simulation.fixture.inverse() @ simulation.connector_pose()
+        height, kind = f"{-1e3 * part.position[2]:.1f} mm", simulation.kind
+        done = f"step {simulation.command_seq}   {time:.1f} s"
+        return f"{done}   {kind.part} {height} above {kind.place}"
 
     def _complain(self, number: int, error: OSError) -> None:
         self._warn(f"no film of episode {number}: {error}")

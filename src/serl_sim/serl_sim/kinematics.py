@@ -35,13 +35,15 @@ class InverseKinematics:
     """
 
     def __init__(self, model: mujoco.MjModel, site: int, home: tuple[float, ...]) -> None:
-        """`site` is the tool's id, `home` [7] [rad] where every search starts."""
+        """`site` is the tool's id, `home` [7] [rad] where every search starts, of the model's first
+        joints."""
         self._model = model
         self._data = mujoco.MjData(model)
         self._site = site
         self._home = np.array(home)
-        self._low = model.jnt_range[:, 0] + _LIMIT_MARGIN
-        self._high = model.jnt_range[:, 1] - _LIMIT_MARGIN
+        ranges = model.jnt_range[: len(home)]
+        self._low = ranges[:, 0] + _LIMIT_MARGIN
+        self._high = ranges[:, 1] - _LIMIT_MARGIN
 
     def solve(self, pose: Pose) -> Array:
         """Joint positions [7] [rad] that put the tool at `pose`, T_base_tcp.
@@ -69,7 +71,7 @@ class InverseKinematics:
 
     def _error(self, q: Array, pose: Pose) -> Array:
         """Twist [6] from the tool at `q` to the pose, base frame; updates the kinematics."""
-        self._data.qpos[:] = q
+        self._data.qpos[: q.size] = q
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)
         tool = site_pose(self._data, self._site)
@@ -81,6 +83,7 @@ class InverseKinematics:
     def _step(self, error: Array) -> Array:
         jacobian = np.empty((6, self._model.nv))
         mujoco.mj_jacSite(self._model, self._data, jacobian[:3], jacobian[3:], self._site)
+        jacobian = jacobian[:, : self._home.size]
         square = jacobian @ jacobian.T + _DAMPING * np.eye(6)
         step = jacobian.T @ np.linalg.solve(square, error)
         return step * min(1.0, _LARGEST_STEP / max(np.abs(step).max(), 1e-12))

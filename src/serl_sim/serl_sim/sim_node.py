@@ -101,6 +101,11 @@ class SimNode(Node):
     def _make_interface(self) -> None:
         self._state_publisher = self.create_publisher(RobotState, "arm/state", STATE)
         self._fixture_publisher = self.create_publisher(PoseStamped, "scene/fixture", STATE)
+        self._object_publisher = (
+            None
+            if self._simulation.object is None
+            else self.create_publisher(PoseStamped, "scene/object", STATE)
+        )
         self._connector_publisher = self.create_publisher(PoseStamped, "sim/connector_pose", STATE)
         self._metrics_publisher = self.create_publisher(Metrics, "metrics", METRICS)
         self._status = StatusPublisher(self)
@@ -185,6 +190,8 @@ class SimNode(Node):
         if self._cameras is not None and not self._config.realtime:
             self._cameras.publish()
         self._publish_pose(self._fixture_publisher, state, self._simulation.fixture)
+        if self._object_publisher is not None:
+            self._publish_pose(self._object_publisher, state, self._simulation.object)
         message = state_to_msg(state, self._config.frame_id)
         self._state_publisher.publish(message)
         self._joints.publish(state)

@@ -16,19 +16,12 @@ from serl_controllers.law_parameters import LawParameters
 from serl_controllers.simulated_arm import SimulatedArm
 from serl_sim import scene
 from serl_sim.config import SceneConfig, SceneError
-from serl_sim.fixture import set_fixture
 from serl_sim.kinematics import InverseKinematics, site_pose
-from serl_sim.tool import TCP_SITE, set_in_hand_offset
+from serl_sim.scene_kind import Arrangement
+from serl_sim.tool import TCP_SITE
 
 DEEPEST_START = 1e-4
-"""A start pose whose plug is deeper than this in the fixture is refused [m]."""
-
-GRIPPER_OPENING = 0.1
-"""Of the hand closed on the plug, 0 closed .. 1 open; commands do not move it."""
-
-
-_IN_HAND_STREAM, _SOCKET_STREAM = 1, 3
-"""Keep draws with the same seed apart; the expert has a stream too."""
+"""A start pose with something deeper than this in something else is refused [m]."""
 
 
 class Watcher(Protocol):
@@ -88,10 +81,10 @@ class Simulation:
         self._looks: Looks | None = None
         self._watcher: Watcher | None = None
         self._until_look = 0
-        self._in_hand = Pose.identity()
-        self._fixture = config.target
+        self.kind = scene.make_kind(config)
+        self._arrangement = self.kind.draw(None)
         self._kinematics = InverseKinematics(self.model, self._site, config.home)
-        _rest(self.model, self.data, self._find(config.nominal_start))
+        self._rest(self.data, self._find(config.nominal_start))
         self._arm = SimulatedArm(
             self.model, self.data, TCP_SITE, list(scene.JOINTS), list(scene.ACTUATORS), law
         )
@@ -101,10 +94,10 @@ class Simulation:
         """Starts an episode: arm, setpoint and controller at once, at rest.
 
         Args:
-          seed: of the hidden in-hand offset, of where the socket is, and of the looks.
+          seed: of all that is drawn of the scene, and of the looks.
           start: T_base_tcp; None is the nominal start.
-          randomise: False leaves the plug straight in the hand, the socket at the target, and
-            the looks as they are in the scene.
+          randomise: False leaves everything where it is configured (the plug straight in the
+            hand, the socket at the target), and the looks as they are in the scene.
 
         Returns:
           The first state, with command_seq 0.
@@ -113,19 +106,16 @@ class Simulation:
           SceneError: the start pose is out of reach or inside the fixture; the episode before
             goes on.
         """
-        before = (self._in_hand, self._fixture)
-        if randomise:
-            self._arrange(self._draw_offset(seed), self._draw_fixture(seed))
-        else:
-            self._arrange(Pose.identity(), self.config.target)
+        before = self._arrangement
+        self._arrange(self.kind.draw(seed if randomise else None))
         try:
             q = self._find(self.config.nominal_start if start is None else start)
         except SceneError:
-            self._arrange(*before)
+            self._arrange(before)
             raise
         if self._looks is not None:
             self._looks.begin(seed, randomise)
-        _rest(self.model, self.data, q)
+        self._rest(self.data, q)
         self._arm.reset()
         self._command_seq = 0
         self._ticks += self.ticks_per_period
@@ -150,6 +140,8 @@ class Simulation:
         """
         if not self._arm.set_target(target.pose.position, target.pose.quaternion):
             return False
+        if target.gripper is not None:
+            self.kind.command(self.data, target.gripper)
         self._command_seq = command_seq
         return True
 
@@ -192,7 +184,7 @@ class Simulation:
             q=arm.q,
             dq=arm.dq,
             tau_ext=arm.tau_ext,
-            gripper=GRIPPER_OPENING,
+            gripper=self.kind.opening(self.data),
             mode=arm.mode,
             commanded_pose=Pose(arm.commanded_position, arm.commanded_quaternion),
             error_clipped=arm.error_clipped,
@@ -216,13 +208,20 @@ class Simulation:
         return site_pose(self.data, self._site)
 
     def connector_pose(self) -> Pose:
-        """True pose of the plug's tip, T_base_plug: what the arm does not know."""
-        return self.tool_pose() @ self._in_hand
+        """True pose of what is to be put in place, T_base_part: of the plug's tip, which the arm
+        does not know, or of the block."""
+        return self.kind.part_pose(self.data, self.tool_pose(), self._arrangement)
 
     @property
     def fixture(self) -> Pose:
-        """Where the socket is in this episode: T_base_fixture, the tcp's with the plug seated."""
-        return self._fixture
+        """Where the socket or the pad is in this episode: T_base_fixture, the tcp's with the plug
+        seated or the block put down."""
+        return self._arrangement.fixture
+
+    @property
+    def object(self) -> Pose | None:
+        """Where the block is, T_base_object; None in a scene without one."""
+        return self.kind.object(self.data)
 
     def start_joint_move(self, q: Sequence[float], max_velocity: float) -> bool:
         """Moves the joints to `q` [7] [rad], the fastest at `max_velocity` [rad/s], then holds.
@@ -249,48 +248,28 @@ class Simulation:
         """Other parameters for the law, from the next tick on."""
         self._arm.set_parameters(law)
 
-    def _arrange(self, in_hand: Pose, fixture: Pose) -> None:
-        """Puts plug (T_tcp_plug) and socket (T_base_fixture) into the model."""
-        self._in_hand, self._fixture = in_hand, fixture
-        set_in_hand_offset(self.model, in_hand)
-        set_fixture(self.model, fixture)
+    def _arrange(self, arrangement: Arrangement) -> None:
+        """Puts things where they are in the episode to come."""
+        self._arrangement = arrangement
+        self.kind.arrange(self.model, arrangement)
+
+    def _rest(self, data: mujoco.MjData, q: np.ndarray) -> None:
+        """The arm's joints at `q` [7] [rad], all else as arranged, nothing moves."""
+        mujoco.mj_resetData(self.model, data)
+        data.qpos[: q.size] = q
+        self.kind.rest(data, self._arrangement)
+        mujoco.mj_forward(self.model, data)
 
     def _find(self, start: Pose) -> np.ndarray:
         """Joint positions [7] [rad] with the tool at `start`, which is free."""
         q = self._kinematics.solve(start)
         trial = self._trial
-        _rest(self.model, trial, q)
+        self._rest(trial, q)
         deepest = trial.contact.dist.min() if trial.ncon else 0.0
         if deepest < -DEEPEST_START:
             raise SceneError(
                 f"at the start pose {np.round(start.to_vector(), 4).tolist()} (xyz [m], quaternion "
-                f"xyzw) the plug is {-1e3 * deepest:.2f} mm deep in the fixture, allowed are "
+                f"xyzw) {self.kind.intruder.format(f'{-1e3 * deepest:.2f} mm')}, allowed are "
                 f"{1e3 * DEEPEST_START:.2f} mm"
             )
         return q
-
-    def _draw_offset(self, seed: int) -> Pose:
-        """T_tcp_plug: uniform in a disc across the plug, and a turn about a random axis."""
-        rng = np.random.default_rng((seed, _IN_HAND_STREAM))
-        radius = self.config.in_hand_offset_m * math.sqrt(rng.uniform())
-        direction = rng.uniform(0.0, 2.0 * math.pi)
-        axis = rng.normal(size=3)
-        angle = math.radians(self.config.in_hand_offset_deg) * rng.uniform()
-        return Pose.from_rotation_vector(
-            (radius * math.cos(direction), radius * math.sin(direction), 0.0),
-            angle * axis / np.linalg.norm(axis),
-        )
-
-    def _draw_fixture(self, seed: int) -> Pose:
-        """T_base_fixture: uniform in a square about the target, not turned."""
-        rng = np.random.default_rng((seed, _SOCKET_STREAM))
-        x, y = self.config.socket_random_xy * rng.uniform(-1.0, 1.0, 2)
-        target = self.config.target
-        return Pose(target.position + target.rotate((x, y, 0.0)), target.quaternion)
-
-
-def _rest(model: mujoco.MjModel, data: mujoco.MjData, q: np.ndarray) -> None:
-    """The joints at `q` [7] [rad], nothing moves."""
-    mujoco.mj_resetData(model, data)
-    data.qpos[:] = q
-    mujoco.mj_forward(model, data)

@@ -30,7 +30,9 @@ _PLUG_RGBA = (0.95, 0.62, 0.12, 1.0)
 
 def replace_hand(spec: mujoco.MjSpec, config: SceneConfig) -> None:
     """Fingers closed on the plug, which is free to be placed anew at each reset."""
-    _remove_gripper(spec)
+    for name in ("left_finger", "right_finger"):
+        for joint in list(spec.body(name).joints):
+            spec.delete(joint)
     hand = spec.body("hand")
     _, y, z = config.plug_size
     tip = FINGER_TIP + z
@@ -42,7 +44,12 @@ def replace_hand(spec: mujoco.MjSpec, config: SceneConfig) -> None:
         add_visual_box(hand, middle, (0.009, 0.004, 0.5 * length), DARK_RGBA)
     hand.add_site(name=TCP_SITE, pos=[0, 0, tip], size=[0.001, 0, 0], group=4)
     _add_plug(hand.add_body(name=PLUG_BODY, pos=[0, 0, tip]), config)
-    # From beside the hand: the tip in the upper half of the picture, what it goes into below.
+    add_wrist_camera(hand, tip)
+
+
+def add_wrist_camera(hand: mujoco.MjsBody, tip: float) -> None:
+    """From beside the hand: the tip, at z = `tip`, in the upper half of the picture, what it goes
+    to below."""
     hand.add_camera(
         name="wrist", pos=WRIST_EYE, xyaxes=[0, -1, 0, *_wrist_up(tip)], fovy=WRIST_FOVY
     )
@@ -55,15 +62,6 @@ def set_in_hand_offset(model: mujoco.MjModel, offset: Pose) -> None:
     body = model.body(PLUG_BODY)
     body.pos[:] = pose.position
     body.quat[:] = pose.quaternion[[3, 0, 1, 2]]
-
-
-def _remove_gripper(spec: mujoco.MjSpec) -> None:
-    """Takes away the finger joints with all that refers to them."""
-    for element in (*spec.keys, *spec.equalities, *spec.tendons, *spec.actuators):
-        spec.delete(element)
-    for name in ("left_finger", "right_finger"):
-        for joint in list(spec.body(name).joints):
-            spec.delete(joint)
 
 
 def _add_plug(plug: mujoco.MjsBody, config: SceneConfig) -> None:

@@ -17,7 +17,9 @@ import numpy as np
 import optax
 
 from serl_learner import losses
+from serl_learner.agents import policy_params
 from serl_learner.agents.config import SACConfig
+from serl_learner.agents.grasp import create_grasp, grasp_cloning_loss
 from serl_learner.agents.sac import policy_network
 from serl_learner.bc_examples import Chosen, Examples, make_examples
 from serl_learner.frame_encoder import input_spec
@@ -72,7 +74,8 @@ def clone(
       key: of the split, the initial parameters and the batches.
 
     Returns:
-      Parameters as of `Policy`; `held_out_loss` and `train_loss` (-log pi, nats) of them,
+      Parameters as of `Policy`; `held_out_loss` and `train_loss` (-log pi, nats, and what a grasp
+      critic's cloning loss adds) of them,
       `updates` done in all and `best_update`, after which they were taken.
 
     Raises:
@@ -125,23 +128,28 @@ def split(
 
 
 def _init(key: jax.Array, spec: ObservationSpec, action_dim: int, config: SACConfig) -> Any:
-    """Parameters as of `Policy`: of the policy, with images beside those of the encoder."""
+    """Parameters as of `Policy`."""
     inputs = input_spec(spec, config.encoder)
     observation = {k: jnp.zeros((1, *shape), dtype) for k, (shape, dtype) in inputs.items()}
     encoder = ObservationEncoder(config.encoder)
     state, variables = encoder.init_with_output(jax.random.fold_in(key, 1), observation)
-    policy = policy_network(action_dim, config).init(key, state)["params"]
-    return {"encoder": variables["params"], "policy": policy} if variables else policy
+    policy = policy_network(config.arm_dim(action_dim), config).init(key, state)["params"]
+    grasp = create_grasp(key, state, observation, config)
+    return policy_params.join(variables.get("params", {}), policy, grasp and grasp.params)
 
 
 def _loss(params: Any, chosen: Chosen, config: SACConfig) -> jax.Array:
-    """Mean -log pi(a | o)."""
+    """Mean -log pi(a | o); a grasp critic sees what the encoder makes, but does not train it."""
     observation, actions = chosen
-    encoder, policy = (params["encoder"], params["policy"]) if "encoder" in params else ({}, params)
+    encoder, policy, grasp = policy_params.split(params)
     state = ObservationEncoder(config.encoder).apply({"params": encoder}, observation)
-    network = policy_network(actions.shape[-1], config)
-    mean, std = network.apply({"params": policy}, state)
-    return losses.cloning_loss(actions, mean, std)
+    arm = config.arm_dim(actions.shape[-1])
+    mean, std = policy_network(arm, config).apply({"params": policy}, state)
+    value = losses.cloning_loss(actions[:, :arm], mean, std)
+    if grasp is None:
+        return value
+    batch = {"observation": observation, "action": actions}
+    return value + grasp_cloning_loss(grasp, jax.lax.stop_gradient(state), batch, config)
 
 
 _evaluate = jax.jit(_loss, static_argnames="config")

@@ -85,7 +85,9 @@ class Trainer:
         features: Path | None = None,
         space: DiskSpace | None = None,
     ) -> None:
-        """`features` is where those of logged frames are kept; without it they are not."""
+        """`features` is where those of logged frames are kept; without it they are not. ValueError:
+        the actions are not of this agent."""
+        config.agent.check_action_dim(session.action_dim)
         self._features = features
         self._space = space or DiskSpace()
         self.cache: FrameCache | None = None

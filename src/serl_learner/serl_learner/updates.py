@@ -47,9 +47,13 @@ def critic_steps(
 def critic_step(
     agent: SACAgent, prior: Ring, online: Ring, batch_size: int
 ) -> tuple[SACAgent, Metrics]:
-    """One update of the critics on a fresh batch."""
+    """One update of the critics on a fresh batch; with imitation, of a grasp critic on one of
+    prior data as well, as long as there is any."""
     agent, batch = draw(agent, prior, online, batch_size)
-    return agent.update_critic(batch)
+    if not (agent.config.imitation.enabled and agent.config.grasp.enabled):
+        return agent.update_critic(batch)
+    agent, shown = draw(agent, prior, prior, batch_size)
+    return agent.update_critic(batch, shown, _imitation_weight(agent, prior))
 
 
 def actor_step(
@@ -58,13 +62,18 @@ def actor_step(
     """One update of policy and temperature on a fresh batch; with imitation, on one of prior data
     as well, as long as there is any."""
     agent, batch = draw(agent, prior, online, batch_size)
-    imitation = agent.config.imitation
-    if not imitation.enabled:
+    if not agent.config.imitation.enabled:
         return agent.update_actor(batch)
     agent, shown = draw(agent, prior, prior, batch_size)
+    return agent.update_actor(batch, shown, _imitation_weight(agent, prior))
+
+
+def _imitation_weight(agent: SACAgent, prior: Ring) -> jax.Array:
+    """Of the cloning loss now; nothing while nothing was shown."""
+    imitation = agent.config.imitation
     done = optax.tree_utils.tree_get(agent.actor_optimizer, "count")
     weight = imitation.weight * 0.5 ** (done / imitation.half_life)
-    return agent.update_actor(batch, shown, jnp.where(prior.size > 0, weight, 0.0))
+    return jnp.where(prior.size > 0, weight, 0.0)
 
 
 def draw(

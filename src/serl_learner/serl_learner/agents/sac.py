@@ -15,7 +15,10 @@ import jax.numpy as jnp
 import optax
 
 from serl_learner import losses, tanh_gaussian
+from serl_learner.agents import policy_params
+from serl_learner.agents.adam import adam, step
 from serl_learner.agents.config import SACConfig
+from serl_learner.agents.grasp import Grasp, Shown, clone_grasp, create_grasp, update_grasp
 from serl_learner.networks.ensemble import apply_ensemble, init_ensemble, subset
 from serl_learner.networks.heads import Critic, GaussianPolicy, Temperature
 from serl_learner.rewards.vice import Vice, create_vice
@@ -32,7 +35,8 @@ class SACAgent(flax.struct.PyTreeNode):
 
     `encoder` is what is trained of the shared observation encoder, by the critics' loss and with
     their optimizer only; without images it has no parameters. `vice` is the classifier that the
-    rewards are of, None if they are those recorded.
+    rewards are of, None if they are those recorded. `grasp` chooses the last of the actions'
+    dimensions; None: the policy has all.
     """
 
     key: jax.Array
@@ -46,6 +50,7 @@ class SACAgent(flax.struct.PyTreeNode):
     critic_optimizer: optax.OptState
     temperature_optimizer: optax.OptState
     vice: Vice | None
+    grasp: Grasp | None
     action_dim: int = flax.struct.field(pytree_node=False)
     config: SACConfig = flax.struct.field(pytree_node=False)
 
@@ -65,13 +70,25 @@ class SACAgent(flax.struct.PyTreeNode):
 
     def policy_params(self) -> Any:
         """What an actor needs: the policy, with images beside what is trained of the encoder."""
-        return {"encoder": self.encoder, "policy": self.actor} if self.encoder else self.actor
+        grasp = None if self.grasp is None else self.grasp.params
+        return policy_params.join(self.encoder, self.actor, grasp)
 
-    def update_critic(self, batch: Batch) -> tuple[SACAgent, Metrics]:
-        """One step of critics and target critics; actor and temperature stay as they are."""
+    @property
+    def arm_dim(self) -> int:
+        """Dimensions of the action that policy and critics see: the first ones."""
+        return self.config.arm_dim(self.action_dim)
+
+    def update_critic(
+        self, batch: Batch, shown: Batch | None = None, weight: jax.Array | float = 0.0
+    ) -> tuple[SACAgent, Metrics]:
+        """One step of critics and target critics; actor and temperature stay as they are.
+
+        The grasp critic, if there is one, has its step on the same batch; its loss holds `weight`
+        times the cloning loss of `shown`, what people did.
+        """
         config = self.config
         key, next_key, subset_key = jax.random.split(self.key, 3)
-        observation, following = batch["observation"], batch["next_observation"]
+        following = batch["next_observation"]
         next_state = self.encode(self.encoder, following)
         next_action, next_log_prob = self._sample(self.actor, next_state, next_key)
         target_state = self.encode(self.target_encoder, following)
@@ -85,15 +102,15 @@ class SACAgent(flax.struct.PyTreeNode):
             config.target_range,
         )
 
-        def loss(trained: Any) -> tuple[jax.Array, jax.Array]:
+        def loss(trained: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
             encoder, critic = _apart(trained)
-            state = self.encode(encoder, observation)
-            q = apply_ensemble(critic_network(config), critic, state, batch["action"])
-            return losses.critic_loss(q, target), q
+            state = self.encode(encoder, batch["observation"])
+            q = apply_ensemble(critic_network(config), critic, state, self._of_arm(batch))
+            return losses.critic_loss(q, target), (q, state)
 
         trained = _together(self.encoder, self.critic)
-        (value, q), gradient = jax.value_and_grad(loss, has_aux=True)(trained)
-        trained, optimizer = _step(config.learning_rate, gradient, self.critic_optimizer, trained)
+        (value, (q, state)), gradient = jax.value_and_grad(loss, has_aux=True)(trained)
+        trained, optimizer = step(config.learning_rate, gradient, self.critic_optimizer, trained)
         encoder, critic = _apart(trained)
         metrics = {
             "critic_loss": value,
@@ -109,7 +126,14 @@ class SACAgent(flax.struct.PyTreeNode):
             target_critic=optax.incremental_update(critic, self.target_critic, config.polyak),
             critic_optimizer=optimizer,
         )
-        return agent, metrics
+        if self.grasp is None:
+            return agent, metrics
+        people = None
+        if shown is not None:
+            people = Shown(self.encode(self.encoder, shown["observation"]), shown, weight)
+        states = state, next_state, target_state
+        grasp, of_grasp = update_grasp(self.grasp, states, batch, config, people)
+        return agent.replace(grasp=grasp), metrics | of_grasp
 
     def update_actor(
         self, batch: Batch, shown: Batch | None = None, weight: jax.Array | float = 0.0
@@ -132,55 +156,64 @@ class SACAgent(flax.struct.PyTreeNode):
             return value, log_prob
 
         (value, log_prob), gradient = jax.value_and_grad(loss, has_aux=True)(self.actor)
-        actor, optimizer = _step(config.learning_rate, gradient, self.actor_optimizer, self.actor)
+        actor, optimizer = step(config.learning_rate, gradient, self.actor_optimizer, self.actor)
         agent = self.replace(key=key, actor=actor, actor_optimizer=optimizer)
         metrics = {"actor_loss": value, "entropy": -log_prob.mean()}
         return agent._update_temperature(log_prob, metrics)
 
     def update_by_cloning(self, batch: Batch) -> tuple[SACAgent, Metrics]:
-        """One step of policy and encoder towards the batch's actions; critics and temperature
-        stay as they are.
+        """One step of policy and encoder towards the batch's actions, of a grasp critic towards
+        what the gripper did; the others and the temperature stay as they are.
 
-        The encoder's moments are kept where its optimizer has them, beside those of the critics,
-        which see a gradient of zero.
+        The encoder's moments are where its optimizer has them, beside those of the critics, which
+        see a gradient of zero.
         """
         both = jax.value_and_grad(self._cloning_loss, argnums=(0, 1))
         value, (of_encoder, gradient) = both(self.encoder, self.actor, batch)
         rate = self.config.learning_rate
-        actor, optimizer = _step(rate, gradient, self.actor_optimizer, self.actor)
+        actor, optimizer = step(rate, gradient, self.actor_optimizer, self.actor)
         agent = self.replace(actor=actor, actor_optimizer=optimizer)
         if self.encoder:
             still = jax.tree.map(jnp.zeros_like, self.critic)
             shared = _together(of_encoder, still), self.critic_optimizer
-            trained, optimizer = _step(rate, *shared, _together(self.encoder, self.critic))
+            trained, optimizer = step(rate, *shared, _together(self.encoder, self.critic))
             agent = agent.replace(encoder=_apart(trained)[0], critic_optimizer=optimizer)
+        if self.grasp is not None:
+            state = self.encode(self.encoder, batch["observation"])
+            grasp, of_grasp = clone_grasp(self.grasp, state, batch, self.config)
+            agent, value = agent.replace(grasp=grasp), value + of_grasp
         return agent, {"cloning_loss": value}
 
     def _cloning_loss(self, encoder: Any, actor: Any, batch: Batch) -> jax.Array:
         state = self.encode(encoder, batch["observation"])
-        network = policy_network(self.action_dim, self.config)
-        return losses.cloning_loss(batch["action"], *network.apply({"params": actor}, state))
+        network = policy_network(self.arm_dim, self.config)
+        return losses.cloning_loss(self._of_arm(batch), *network.apply({"params": actor}, state))
+
+    def _of_arm(self, batch: Batch) -> jax.Array:
+        action: jax.Array = batch["action"]
+        return action if self.grasp is None else action[:, : self.arm_dim]
 
     def with_fresh_optimizers(self) -> SACAgent:
-        """As cloning leaves it, for what follows: no moments of it are left, and the target encoder
-        is the encoder."""
+        """As cloning leaves it, for what follows: no moments of it are left, and the target of what
+        it trained is that."""
         trained = _together(self.encoder, self.critic)
         return self.replace(
             target_encoder=jax.tree.map(jnp.copy, self.encoder),
-            actor_optimizer=_adam(self.config.learning_rate).init(self.actor),
-            critic_optimizer=_adam(self.config.learning_rate).init(trained),
+            actor_optimizer=adam(self.config.learning_rate).init(self.actor),
+            critic_optimizer=adam(self.config.learning_rate).init(trained),
+            grasp=None if self.grasp is None else self.grasp.fresh(self.config),
         )
 
     def _update_temperature(
         self, log_prob: jax.Array, metrics: Metrics
     ) -> tuple[SACAgent, Metrics]:
-        target_entropy = self.config.target_entropy_per_dimension * self.action_dim
+        target_entropy = self.config.target_entropy_per_dimension * self.arm_dim
 
         def loss(params: Any) -> jax.Array:
             value = Temperature(self.config.temperature_initial).apply({"params": params})
             return losses.temperature_loss(value, log_prob, target_entropy)
 
-        temperature, optimizer = _step(
+        temperature, optimizer = step(
             self.config.temperature_learning_rate,
             jax.grad(loss)(self.temperature),
             self.temperature_optimizer,
@@ -195,7 +228,7 @@ class SACAgent(flax.struct.PyTreeNode):
         return state
 
     def _sample(self, params: Any, state: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        network = policy_network(self.action_dim, self.config)
+        network = policy_network(self.arm_dim, self.config)
         return tanh_gaussian.sample(key, *network.apply({"params": params}, state))
 
 
@@ -207,8 +240,9 @@ def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SA
     observation = {name: jnp.zeros((1, *shape), dtype) for name, (shape, dtype) in spec}
     state, variables = _encoder(config).init_with_output(encoder_key, observation)
     encoder = variables.get("params", {})
-    action = jnp.zeros((1, action_dim), jnp.float32)
-    actor = policy_network(action_dim, config).init(actor_key, state)["params"]
+    arm_dim = config.arm_dim(action_dim)
+    action = jnp.zeros((1, arm_dim), jnp.float32)
+    actor = policy_network(arm_dim, config).init(actor_key, state)["params"]
     critic = init_ensemble(critic_network(config), critic_key, config.critics, state, action)
     temperature = Temperature(config.temperature_initial).init(temperature_key)["params"]
     return SACAgent(
@@ -219,16 +253,19 @@ def _create(key: jax.Array, spec: Any, action_dim: int, config: SACConfig) -> SA
         critic=critic,
         target_critic=jax.tree.map(jnp.copy, critic),
         temperature=temperature,
-        actor_optimizer=_adam(config.learning_rate).init(actor),
-        critic_optimizer=_adam(config.learning_rate).init(_together(encoder, critic)),
-        temperature_optimizer=_adam(config.temperature_learning_rate).init(temperature),
-        vice=_create_vice(encoder_key, observation, config) if config.vice.enabled else None,
+        actor_optimizer=adam(config.learning_rate).init(actor),
+        critic_optimizer=adam(config.learning_rate).init(_together(encoder, critic)),
+        temperature_optimizer=adam(config.temperature_learning_rate).init(temperature),
+        vice=_create_vice(encoder_key, observation, config),
+        grasp=create_grasp(encoder_key, state, observation, config),
         action_dim=action_dim,
         config=config,
     )
 
 
-def _create_vice(key: jax.Array, observation: Any, config: SACConfig) -> Vice:
+def _create_vice(key: jax.Array, observation: Any, config: SACConfig) -> Vice | None:
+    if not config.vice.enabled:
+        return None
     newest = {name: x[:, -1] for name, x in observation.items() if name.startswith(FEATURES)}
     if not newest:
         raise ValueError("vice needs cameras and a frozen encoder: there are no features to judge")
@@ -257,12 +294,3 @@ def _apart(trained: Any) -> tuple[Any, Any]:
 def critic_network(config: SACConfig) -> Critic:
     """One critic of the ensemble."""
     return Critic(config.hidden, config.activation, config.layer_norm)
-
-
-def _adam(learning_rate: float) -> optax.GradientTransformation:
-    return optax.adam(learning_rate)
-
-
-def _step(learning_rate: float, gradient: Any, state: Any, params: Any) -> tuple[Any, Any]:
-    updates, state = _adam(learning_rate).update(gradient, state, params)
-    return optax.apply_updates(params, updates), state

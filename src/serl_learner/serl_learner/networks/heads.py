@@ -46,6 +46,21 @@ class Critic(nn.Module):
         return nn.Dense(1)(x)[..., 0]
 
 
+class GraspCritic(nn.Module):
+    """What closing the gripper, leaving it and opening it are worth: [B, I] -> [B, 3].
+
+    Its last hidden layer is one like the others.
+    """
+
+    hidden: Sequence[int]
+    activation: str = "tanh"
+    layer_norm: bool = True
+
+    @nn.compact
+    def __call__(self, state: jax.Array) -> jax.Array:
+        return nn.Dense(3)(MLP(self.hidden, self.activation, self.layer_norm)(state))
+
+
 class Temperature(nn.Module):
     """Entropy weight, kept positive by a softplus."""
 

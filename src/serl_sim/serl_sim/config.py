@@ -88,7 +88,7 @@ class SceneConfig:
     block_size: float = 0.03
     block_mass: float = 0.05
     block_friction: float = 1.0
-    block_offset: tuple[float, float] = (0.0, 0.12)
+    block_offset: tuple[float, float] = (0.0, 0.1)
     block_random_xy: float = 0.03
     pad_height: float = 0.02
     pad_size: float = 0.08

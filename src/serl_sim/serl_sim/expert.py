@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
@@ -15,10 +15,10 @@ from serl_controllers.geometry import (
     quaternion_product,
     rotation_vector_from_quaternion,
 )
+from serl_sim.config import KINDS
+from serl_sim.pick_config import PickConfig, Range
 
-Range = tuple[float, float]
-
-_STREAM = 2
+STREAM = 2
 """Keeps the expert's draws apart from what others draw with the same seed."""
 
 
@@ -27,7 +27,9 @@ class ExpertConfig:
     """What the person knows of the task, and how well they do it; ranges are drawn uniformly.
 
     Attributes:
-      target_position: tcp with the plug seated, base frame [m], where nothing tells better.
+      kind: of the scene, and so which person: insertion or pick.
+      target_position: tcp with the plug seated or the block in place, base frame [m], where
+        nothing tells better.
       target_rpy: its roll, pitch, yaw about the fixed axes of the base [rad].
       slot_depth: height of the fixture's top over the target, along the target's -z [m].
       translation_scale: of an action of 1 [m].
@@ -47,8 +49,11 @@ class ExpertConfig:
       wiggle_steps: steps of one such search.
       retreat: height they lift to over the fixture's top when the search does not help [m].
       tremor: standard deviation of the unsteadiness in each action.
+      pick: what picking and placing takes beside. Of the above it goes by the scales, turn,
+        yaw_error, hesitation and tremor.
     """
 
+    kind: str = KINDS[0]
     target_position: tuple[float, float, float] = (0.5669, 0.0021, 0.0536)
     target_rpy: tuple[float, float, float] = (3.1280, 0.0177, 0.0213)
     slot_depth: float = 0.008
@@ -68,8 +73,11 @@ class ExpertConfig:
     wiggle_steps: tuple[int, int] = (5, 12)
     retreat: Range = (0.002, 0.006)
     tremor: float = 0.08
+    pick: PickConfig = field(default_factory=PickConfig)
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is {self.kind!r}, expected {' or '.join(KINDS)}")
         if min(self.translation_scale, self.rotation_scale) <= 0.0:
             raise ValueError(
                 f"scales are {self.translation_scale} m, {self.rotation_scale} rad, expected > 0"
@@ -96,8 +104,40 @@ class Phase(Enum):
     RETREAT = "retreat"
 
 
+class Tremor:
+    """Unsteadiness of a hand, which is alike from one action to the next."""
+
+    def __init__(self, rng: np.random.Generator, deviation: float) -> None:
+        """`deviation` is the standard deviation of its noise in each action."""
+        self._rng, self._deviation = rng, deviation
+        self._now = np.zeros(6)
+
+    def shake(self, action: Array) -> Array:
+        """What becomes of an action [6], in [-1, 1]."""
+        noise = self._rng.normal(0.0, self._deviation, size=6)
+        self._now = 0.6 * self._now + 0.8 * noise
+        return np.clip(action + self._now, -1.0, 1.0)
+
+
+def turn_upright(tool: Pose, yaw: float, config: ExpertConfig) -> Array:
+    """Rotation action [3] in the tool's frame, towards upright and a yaw [rad].
+
+    `tool` is T_fixture_tcp.
+    """
+    goal = Pose.from_rotation_vector(np.zeros(3), (0.0, 0.0, yaw))
+    turn = quaternion_product(tool.inverse().quaternion, goal.quaternion)
+    action = 0.7 * rotation_vector_from_quaternion(turn) / config.rotation_scale
+    return action.clip(-config.turn, config.turn)
+
+
 class ScriptedExpert:
-    """Acts on arm states alone; the same seed and states give the same actions."""
+    """Acts on arm states alone; the same seed and states give the same actions.
+
+    Implements experts.Expert.
+    """
+
+    gripper = 0.0
+    """It stays closed on the plug."""
 
     def __init__(self, config: ExpertConfig) -> None:
         self._config = config
@@ -114,9 +154,9 @@ class ScriptedExpert:
         if fixture is None:
             fixture = Pose.from_rpy(config.target_position, config.target_rpy)
         self._T_fixture_base = fixture.inverse()
-        self._rng = np.random.default_rng((seed, _STREAM))
+        self._rng = np.random.default_rng((seed, STREAM))
         self._speed = self._rng.uniform(*self._config.speed)
-        self._tremor = np.zeros(6)
+        self._tremor = Tremor(self._rng, self._config.tremor)
         self._pause = 0
         self._look_again()
         self._yaw = self._rng.normal(0.0, self._config.yaw_error)
@@ -134,10 +174,11 @@ class ScriptedExpert:
         height = -tool.position[2] - self._config.slot_depth
         self._decide(tool, height)
         step = self._translation(tool, height)
-        action = np.concatenate((tool.inverse().rotate(step), self._rotation(tool)))
-        noise = self._rng.normal(0.0, self._config.tremor, size=6)
-        self._tremor = 0.6 * self._tremor + 0.8 * noise
-        return np.clip(action + self._tremor, -1.0, 1.0)
+        rotation = turn_upright(tool, self._yaw, self._config)
+        return self._tremor.shake(np.concatenate((tool.inverse().rotate(step), rotation)))
+
+    def see_object(self, pose: Pose | None) -> None:
+        """Nothing lies about in an insertion."""
 
     def begin_again(self) -> None:
         """Somebody else has moved the arm meanwhile: look, and approach from where it is."""
@@ -240,10 +281,3 @@ class ScriptedExpert:
         wanted = self._hover + 0.2 * min(0.05, float(np.hypot(*away)) * config.translation_scale)
         step = np.array((*away, (height - wanted) / config.translation_scale))
         return step * min(1.0, self._speed / max(float(np.linalg.norm(step)), 1e-9))
-
-    def _rotation(self, tool: Pose) -> Array:
-        """Rotation action [3] in the tool's frame, towards upright and the believed yaw."""
-        goal = Pose.from_rotation_vector(np.zeros(3), (0.0, 0.0, self._yaw))
-        turn = quaternion_product(tool.inverse().quaternion, goal.quaternion)
-        action = 0.7 * rotation_vector_from_quaternion(turn) / self._config.rotation_scale
-        return action.clip(-self._config.turn, self._config.turn)

@@ -19,7 +19,8 @@ from serl_controllers.ros_parameters import declare_from, keep_parameters, refus
 from serl_controllers.ros_qos import INTERVENTION, STATE, STATUS
 from serl_controllers.ros_status import StatusPublisher
 from serl_interfaces.msg import Intervention, NodeStatus, RobotState
-from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.expert import ExpertConfig
+from serl_sim.experts import make_expert
 from serl_sim.scripted_person import (
     DEMONSTRATIONS,
     WHEN_DRIFTING,
@@ -27,15 +28,13 @@ from serl_sim.scripted_person import (
     PersonConfig,
     ScriptedPerson,
 )
+from serl_sim.stamped_poses import StampedPoses
 
 TRAINING = "training"
 """Phase of the actor in which a policy drives that may be corrected."""
 
 WATCH_PERIOD = 0.5
 """Between two looks at whether states come [s]."""
-
-FIXTURES_KEPT = 8
-"""Messages on scene/fixture that may come before the states they belong to."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,12 @@ class ExpertNode(Node):
         self._config = declare_from(self, ExpertNodeConfig)
         refuse_unknown(self)
         keep_parameters(self)
-        self._person = ScriptedPerson(ScriptedExpert(self._config.expert), self._config.person)
+        self._person = ScriptedPerson(make_expert(self._config.expert), self._config.person)
         self._policy_drives = False
         self._episodes = 0
-        self._fixtures: dict[int, Pose] = {}  # by stamp
-        self._waiting: ArmState | None = None  # for its fixture
+        self._fixtures, self._objects = StampedPoses(), StampedPoses()
+        self._sees_objects = self._config.expert.kind == "pick"
+        self._waiting: ArmState | None = None  # for its fixture, and its object if there is one
         self._acted: ArmState | None = None  # on the state that its last action answers
         self._last_stamp_ns = 0
         self._period_ns = round(1e9 * self._config.control_period)
@@ -93,6 +93,8 @@ class ExpertNode(Node):
         self._publisher = self.create_publisher(Intervention, "intervention", INTERVENTION)
         self._status = StatusPublisher(self)
         self.create_subscription(PoseStamped, "scene/fixture", self._on_fixture, STATE)
+        if self._sees_objects:
+            self.create_subscription(PoseStamped, "scene/object", self._on_object, STATE)
         self.create_subscription(RobotState, "arm/state", self._on_state, STATE)
         if self._config.intervene == WHEN_DRIFTING:
             self.create_subscription(NodeStatus, "status", self._on_status, STATUS)
@@ -100,12 +102,13 @@ class ExpertNode(Node):
         self._watch()
 
     def _on_fixture(self, message: PoseStamped) -> None:
-        stamp_ns = ns_from_time(message.header.stamp)
-        if any(stamp_ns < known for known in self._fixtures):
-            self._fixtures.clear()  # the simulator was started anew
-        self._fixtures[stamp_ns] = pose_from_msg(message.pose)
-        while len(self._fixtures) > FIXTURES_KEPT:
-            del self._fixtures[next(iter(self._fixtures))]
+        self._keep(self._fixtures, message)
+
+    def _on_object(self, message: PoseStamped) -> None:
+        self._keep(self._objects, message)
+
+    def _keep(self, poses: StampedPoses, message: PoseStamped) -> None:
+        poses.add(ns_from_time(message.header.stamp), pose_from_msg(message.pose))
         if self._waiting is not None:
             self._answer(self._waiting)
 
@@ -118,21 +121,21 @@ class ExpertNode(Node):
             self._policy_drives = message.phase == TRAINING
 
     def _answer(self, state: ArmState) -> None:
-        """Acts once it is known where the socket is in this state.
+        """Acts once it is known where the socket, or the place and the object, are in this state.
 
         The same state again gets the same answer again.
         """
-        fixture = self._fixtures.get(state.stamp_ns)
-        self._waiting = state if fixture is None else None
-        if fixture is None:
+        fixture, seen = (p.get(state.stamp_ns) for p in (self._fixtures, self._objects))
+        self._waiting = state if fixture is None or (self._sees_objects and seen is None) else None
+        if self._waiting is not None:
             return
         if self._acted is None or self._is_new_episode(state):
             seed = episode_seed(self._config.seed, self._episodes)
             self._person.reset(seed, fixture)
             self._episodes += 1
-            self._act(state)
+            self._act(state, seen)
         elif self._is_new_step(state):
-            self._act(state)
+            self._act(state, seen)
         self._last_stamp_ns = state.stamp_ns
         self._publish(state)
 
@@ -150,7 +153,8 @@ class ExpertNode(Node):
         waited_ns = state.stamp_ns - self._acted.stamp_ns
         return state.command_seq != self._acted.command_seq or waited_ns >= self._period_ns
 
-    def _act(self, state: ArmState) -> None:
+    def _act(self, state: ArmState, seen: Pose | None) -> None:
+        self._person.see_object(seen)
         self._said = self._person.answer(state, self._policy_drives)
         self._acted = state
 
@@ -161,14 +165,21 @@ class ExpertNode(Node):
             state_stamp=stamp,
             active=self._said.drives,
             twist=self._said.action.astype(np.float32),
+            gripper=self._said.gripper,
             device="expert",
         )
         self._publisher.publish(message)
 
     def _watch(self) -> None:
         silent = time.monotonic() - self._heard > 2.0
-        lacks = "arm/state" if silent else "scene/fixture" if self._waiting is not None else ""
-        self._status.say("ready", waiting_for=lacks)
+        self._status.say("ready", waiting_for="arm/state" if silent else self._lacks())
+
+    def _lacks(self) -> str:
+        """The topic that the state waited with lacks; empty: none."""
+        if self._waiting is None:
+            return ""
+        stamp_ns = self._waiting.stamp_ns
+        return "scene/object" if self._fixtures.get(stamp_ns) is not None else "scene/fixture"
 
 
 def episode_seed(seed: int, episode: int) -> int:

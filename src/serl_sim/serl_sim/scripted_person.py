@@ -10,7 +10,7 @@ import numpy as np
 
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Array, Pose
-from serl_sim.expert import ScriptedExpert
+from serl_sim.experts import Expert
 
 LEVER = 0.1
 """What a turn counts for beside a distance [m/rad]."""
@@ -61,26 +61,29 @@ class PersonConfig:
 
 
 class Answer(NamedTuple):
-    """What the person does: whether they drive, and the action [6] if they do."""
+    """What the person does: whether they drive, and if they do the action [6], and what they ask
+    of the gripper: -1 close, +1 open, 0 as it is."""
 
     drives: bool
     action: Array
+    gripper: float = 0.0
 
 
 class ScriptedPerson:
-    """Sees the arm and the socket, not the policy; drives as the scripted expert does.
+    """Sees the arm and what it is about, not the policy; drives as the scripted expert does.
 
-    The same seeds and states give the same answers.
+    Where there is an object, `see_object` comes before `see` or `answer`. The
+    same seeds and states give the same answers.
     """
 
-    def __init__(self, expert: ScriptedExpert, config: PersonConfig) -> None:
+    def __init__(self, expert: Expert, config: PersonConfig) -> None:
         self._expert, self._config = expert, config
         self._alone: deque[bool] = deque(maxlen=config.memory)
         self._watched = self._took_over = False
         self.reset(0)
 
     def reset(self, seed: int, fixture: Pose | None = None) -> None:
-        """A new episode, as for ScriptedExpert.reset; the one before, if watched, is judged."""
+        """A new episode, as for Expert.reset; the one before, if watched, is judged."""
         if self._watched:
             solved = self._distance <= self._config.solved
             self._alone.append(solved and not self._took_over)
@@ -102,6 +105,10 @@ class ScriptedPerson:
         first, last = self._config.patience
         return round(first + self.trust * (last - first))
 
+    def see_object(self, pose: Pose | None) -> None:
+        """Where the object is in the state that comes next, T_base_object; None: there is none."""
+        self._expert.see_object(pose)
+
     def see(self, state: ArmState) -> None:
         """How the arm stands now."""
         self._distance = self._expert.distance(state, LEVER)
@@ -110,7 +117,7 @@ class ScriptedPerson:
         """What they do about `state`: where the policy drives they may let it go on."""
         self.see(state)
         if not policy_drives:
-            return Answer(True, self._expert.act(state))
+            return self._drive(state)
         self._watched = True
         if not self._driving and self._drifts(state):
             low, high = self._config.hold
@@ -122,7 +129,11 @@ class ScriptedPerson:
         if self._distance > self._config.finish:
             self._driving -= 1
         self._closest, self._stuck = self._distance, 0
-        return Answer(True, self._expert.act(state))
+        return self._drive(state)
+
+    def _drive(self, state: ArmState) -> Answer:
+        action = self._expert.act(state)
+        return Answer(True, action, self._expert.gripper)
 
     def _drifts(self, state: ArmState) -> bool:
         config = self._config

@@ -17,10 +17,11 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
-from serl_actor.environment import Environment, observation_spec
+from serl_actor.environment import Environment
 from serl_actor.hold_switch import HoldGate
 from serl_actor.job import Cancelled, Job, JobFailed, Phase
 from serl_actor.job_memory import JobMemory
+from serl_actor.observer import observation_spec
 from serl_actor.operator_keys import OperatorKeys
 from serl_actor.policy_source import PolicySource
 from serl_actor.ros_actor_config import ActorNodeConfig
@@ -48,8 +49,6 @@ from serl_learner.process_lock import AlreadyRunning
 
 STOP_TIMEOUT = 1.5
 """Given to the job's thread to end [s]."""
-
-ACTION_DIM = 6
 SWITCH_INTERVAL = 5e-4
 """After which a thread that takes in messages lets the one that controls go on [s]; the
 interpreter's 5 ms would show in the control period."""
@@ -82,7 +81,8 @@ class ActorNode(Node):
         )
         self._observations = ObservationPublisher(self, self._environment.frame_name)
         self._environment.judge = self._make_judge()
-        policy = Policy(observation_spec(config.cameras), ACTION_DIM, config.agent)
+        spec = observation_spec(config.cameras, config.task)
+        policy = Policy(spec, config.task.action_dim, config.agent)
         self._source = PolicySource(policy, time.monotonic)
         session = uuid.uuid4().bytes
         memory = JobMemory(Path(config.run_dir) if config.run_dir else None, self._source)

@@ -148,16 +148,18 @@ class ActorCrew:
     def operator(self) -> Driver:
         """Demonstrates; in lockstep time stands still until they have spoken."""
         waiting = self._wait_for_operator if self._lockstep else None
-        return OperatorDriver(self._environment.robot, 6, self._name_driver, waiting)
+        dim = self._environment.task.action_dim
+        return OperatorDriver(self._environment.robot, dim, self._name_driver, waiting)
 
     def random(self) -> Driver:
         """Acts by chance."""
-        return RandomDriver(6, self._seed)
+        return RandomDriver(self._environment.task.action_dim, self._seed)
 
     def labelled(self, by_chance: bool) -> Driver:
         """The operator, or chance, in episodes whose frames are labelled."""
         seed = self._seed + 3 + self._begun
-        driver = RandomDriver(6, seed) if by_chance else self.operator()
+        dim = self._environment.task.action_dim
+        driver = RandomDriver(dim, seed) if by_chance else self.operator()
         return LabelledDriver(driver, self._labelling, seed)
 
     def learner_trains(self) -> bool:

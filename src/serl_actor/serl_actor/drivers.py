@@ -71,7 +71,7 @@ class PolicyDriver:
         if snapshot is None:
             raise StaleState("no policy parameters have arrived yet")
         seen = self._history.extend(observation)
-        action = self._policy.sample(snapshot.params, seen, self._keys.next())
+        action = self._policy.sample(snapshot.params, seen, self._keys.next(), explore=True)
         return Choice(action, Source.POLICY, snapshot.version)
 
 

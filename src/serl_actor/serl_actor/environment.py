@@ -13,8 +13,11 @@ import numpy as np
 from serl_actor.action import ActionScale, executable
 from serl_actor.camera_views import CamerasConfig, look
 from serl_actor.frames import StaleImage, check_frames, taken_at
+from serl_actor.gripper_hand import GripperHand
 from serl_actor.intervention import Intervention
-from serl_actor.observation import FINE, KEYS, ObservationScale, observe
+from serl_actor.observation import ObservationScale
+from serl_actor.observer import Observer, observation_space
+from serl_actor.observer import observation_spec as observation_spec
 from serl_actor.reward_judge import Judge
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig
@@ -22,7 +25,7 @@ from serl_actor.veto_key import VetoKey
 from serl_actor.workspace import Workspace
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Array
-from serl_learner.types import ObservationSpec, Source, spec_of
+from serl_learner.types import Source
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +35,9 @@ BROKEN_MODES = (ArmMode.REFLEX, ArmMode.FAULT, ArmMode.IDLE)
 class Environment(gymnasium.Env):  # type: ignore[type-arg]
     """10 Hz control of the tool pose; see `observation` and `action` for the two spaces.
 
-    `step` returns in `info`: `executed_action` [6], what the arm was told after clipping and
-    intervention, or None when the step was refused; `source`, who chose it; `success`; `refused`;
+    `step` returns in `info`: `executed_action` [A], what the arm was told after clipping and
+    intervention, and whether the gripper closed (-1) or opened (+1), if the task moves it; None
+    when the step was refused; `source`, who chose it; `success`; `refused`;
     `interrupted`, a camera paused after it, so that there is no next observation in time.
     `terminated` means success only; the time limit is `truncated`. Both `step` and `reset` return
     what is known of the observation: `true_success`, by the pose, None where nobody knows where
@@ -65,23 +69,24 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.judge = judge
         self._veto = veto or VetoKey()
         self.episode_seed = 0
-        self._observation_scale = scale or ObservationScale()
         self._action_scale = ActionScale(task.translation_scale, task.rotation_scale)
         self._workspace = Workspace.of(task)
+        self._hand = GripperHand(task.moves_gripper)
         self._cameras = cameras or CamerasConfig()
+        seen = bool(self._cameras.names)
+        self._observer = Observer(robot, task, seen, scale or ObservationScale())
         self._images: dict[str, np.ndarray] = {}
         self.taken: dict[str, np.ndarray] = {}  # when, of those that are not of the state's stamp
-        self._frame = task.target
         self._state: ArmState | None = None
         self._steps = 0
         self._others_drove = False  # the last step of the episode was nobody's intervention
-        self.observation_space = _space(self._cameras)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (6,), np.float32)
+        self.observation_space = observation_space(self._cameras, task)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.action_dim,), np.float32)
 
     @property
     def frame_name(self) -> str:
         """Of the frame that `state/*` is given in: start or fixture."""
-        return self.task.frame if self._cameras.names else "fixture"
+        return self._observer.frame_name
 
     @property
     def state(self) -> ArmState:
@@ -101,9 +106,10 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.episode_seed = int(self.np_random.integers(2**31))
         start = self.task.draw_start(self.np_random)
         self._steps, self._others_drove = 0, False
+        self._hand.begin()
         self._move(lambda: self.robot.reset(start, self.episode_seed))
         self._look()
-        self._frame = self.state.tcp_pose if self.frame_name == "start" else self.task.target
+        self._observer.begin(self.state)
         observation = self._observe()
         if self.judge is not None:
             self.judge.begin()
@@ -161,12 +167,12 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         return observation, float(success), success, truncated, info
 
     def hold_while(self, held: Callable[[], bool]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Keeps the pose as long as `held` says so, and returns what is seen then, as `reset` does.
+        """Keeps pose and gripper as long as `held` says so, and returns what `reset` does.
 
         No step of the task: what was seen before does not lead to it. Raises as `step`, and what
         `held` raises.
         """
-        target = ArmTarget(self._workspace.clip(self.state.tcp_pose))
+        target = self._here()
         while held():
             self._move(lambda: self.robot.step(target))
         self._others_drove = False
@@ -187,19 +193,25 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.robot.close()
 
     def _intervene(self, intervention: Intervention) -> Array:
-        """The action [6] that the operator means; not finite if what they said is not."""
+        """The action [A] that the operator means; not finite if what they said is not."""
         pose = self.state.tcp_pose
-        action = intervention.action(pose)
-        if not (self._others_drove and np.all(np.isfinite(action))):
-            return action
-        return self._action_scale.taken_over(action, pose, self.state.commanded_pose)
+        arm = intervention.action(pose)
+        if self._others_drove and np.all(np.isfinite(arm)):
+            arm = self._action_scale.taken_over(arm, pose, self.state.commanded_pose)
+        return np.append(arm, intervention.gripper) if self.task.moves_gripper else arm
 
     def _execute(self, action: Array) -> np.ndarray:
         target, executed = executable(
-            action, self.state.tcp_pose, self._action_scale, self._workspace
+            action[:6], self.state.tcp_pose, self._action_scale, self._workspace
         )
-        self._move(lambda: self.robot.step(ArmTarget(target)))
+        if self.task.moves_gripper:
+            executed = np.append(executed, self._hand.command(action[6]))
+        self._move(lambda: self.robot.step(ArmTarget(target, self._hand.opening)))
         return executed.astype(np.float32)
+
+    def _here(self) -> ArmTarget:
+        """Where the arm is, as far as the box goes, and the gripper as it is commanded."""
+        return ArmTarget(self._workspace.clip(self.state.tcp_pose), self._hand.opening)
 
     def _refuse(self, action: Array) -> None:
         self.refused_actions += 1
@@ -209,8 +221,8 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
                 action.tolist(),
                 self.refused_actions,
             )
-        held = self._workspace.clip(self.state.tcp_pose)
-        self._move(lambda: self.robot.step(ArmTarget(held)))
+        held = self._here()
+        self._move(lambda: self.robot.step(held))
 
     def _move(self, ask: Callable[[], ArmState]) -> None:
         """Takes over the state that `ask` returns; without a good one the arm holds."""
@@ -241,7 +253,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         """Keeps the pose until every camera is back; StaleImage if its patience runs out."""
         self.pauses += 1
         logger.warning("%s: the arm holds", error)
-        held = ArmTarget(self._workspace.clip(self.state.tcp_pose))
+        held = self._here()
         for _ in range(math.ceil(self._cameras.limits.patience / self.task.control_period)):
             self._move(lambda: self.robot.step(held))
             try:
@@ -269,31 +281,19 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     def _judge(self, observation: dict[str, np.ndarray]) -> tuple[bool, dict[str, Any]]:
         """Whether the task is solved, and what is known of the observation."""
         fixture = self.robot.fixture()
-        truth = self.task.is_solved(self.state.tcp_pose, fixture)
+        truth = self._observer.is_solved(self.state, fixture)
         if self.judge is None:
-            return truth, {"true_success": truth}
+            return bool(truth), {"true_success": bool(truth)}
         verdict = self.judge.judge(observation, self.state)
         probability = None if verdict is None else verdict.probability
         known = {"true_success": truth if fixture is not None else None, "probability": probability}
         return verdict is not None and verdict.success, known
 
     def _observe(self) -> dict[str, np.ndarray]:
-        observation = observe(self.state, self._frame, self._observation_scale)
-        if self._cameras.names:
-            del observation[FINE]
-        return observation | self._images
-
-
-def observation_spec(cameras: CamerasConfig) -> ObservationSpec:
-    """Shape and dtype of every key that an environment with these cameras observes."""
-    return spec_of(_space(cameras).sample())
-
-
-def _space(cameras: CamerasConfig) -> gymnasium.spaces.Dict:
-    """Of the observations; see `observation`."""
-    vector = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
-    picture = gymnasium.spaces.Box(0, 255, (cameras.image_size, cameras.image_size, 3), np.uint8)
-    vectors = [key for key in KEYS if not (cameras.names and key == FINE)]
-    return gymnasium.spaces.Dict(
-        {**dict.fromkeys(vectors, vector), **dict.fromkeys(cameras.keys, picture)}
-    )
+        try:
+            seen = self._observer.observe(self.state, self._hand.opening)
+        except RobotError:
+            self._state = None
+            self.robot.hold()
+            raise
+        return seen | self._images

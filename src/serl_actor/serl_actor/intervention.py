@@ -54,7 +54,7 @@ class Intervention:
     device: str = ""
 
     def action(self, tcp_pose: Pose) -> Array:
-        """The action [6] in [-1, 1] in the tcp frame that the operator means.
+        """The arm's action [6] in [-1, 1] in the tcp frame that the operator means.
 
         Translation and rotation are turned separately, by blockdiag(R, R): one never leaks into
         the other (D1). Clipped after turning, so what is stored never exceeds 1. Values that are

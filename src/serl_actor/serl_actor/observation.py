@@ -7,6 +7,8 @@
 | state/tcp_twist | 6 | tool velocity | 0.1 m/s, 0.5 rad/s |
 | state/wrench | 6 | filtered external force and torque on the tool | tanh of 10 N, 0.5 N m |
 | state/target_offset | 6 | filtered target of the law minus measured pose | 0.005 m, 0.05 rad |
+| state/gripper | 2 | measured opening, and what is commanded: -1 closed .. +1 open | |
+| state/object | 6 | from tool to object, in the tool's frame; and where the object is | 0.05 m |
 | image/<camera> | S, S, 3 | what a camera sees, RGB, cropped and made small | uint8, 0 .. 255 |
 
 `state/*` is float32, translation first, then rotation, all of it in one frame:
@@ -16,6 +18,9 @@
 - with cameras by the task's `frame`: `start`, the tool's pose as the episode began, so that what
   was learned does not depend on where the robot stands; or `fixture`, where the socket should be.
   There is no `state/tcp_fine` then: where the socket really is only the pictures tell.
+
+`state/gripper` is there if the task moves the gripper, `state/object` if an object solves it and
+there are no cameras, which would show it.
 
 Vectors change frames by blockdiag(R, R): the frame does not move, so turning it is all (D1).
 """
@@ -28,6 +33,7 @@ import numpy as np
 
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Array, Pose
+from serl_learner.agents.grasp import GRIPPER as GRIPPER
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,9 @@ KEYS = (
 FINE = "state/tcp_fine"
 """Not there with cameras."""
 
+OBJECT = "state/object"
+"""Without cameras, where an object solves the task."""
+
 
 def observe(state: ArmState, frame: Pose, scale: ObservationScale) -> dict[str, np.ndarray]:
     """All `state/*` of a state; `frame` is T_base_frame. float32 [6] per key."""
@@ -74,6 +83,17 @@ def observe(state: ArmState, frame: Pose, scale: ObservationScale) -> dict[str, 
         "state/wrench": np.tanh(_turned(to_frame, state.wrench) / _six(scale.force, scale.torque)),
     }
     return {key: value.astype(np.float32) for key, value in values.items()}
+
+
+def observe_gripper(measured: float, commanded: float) -> np.ndarray:
+    """`state/gripper` of two openings, 0 closed .. 1 open: float32 [2]."""
+    return np.clip(2.0 * np.array((measured, commanded)) - 1.0, -1.0, 1.0).astype(np.float32)
+
+
+def observe_object(tool: Pose, object_: Pose, frame: Pose, scale: ObservationScale) -> np.ndarray:
+    """`state/object` of T_base_tcp, T_base_object and T_base_frame: float32 [6]."""
+    seen = (tool.inverse() @ object_).position, (frame.inverse() @ object_).position
+    return (np.concatenate(seen) / scale.position).astype(np.float32)
 
 
 def _offset(commanded: Pose, tool: Pose) -> Array:

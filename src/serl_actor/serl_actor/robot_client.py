@@ -67,6 +67,15 @@ class RobotClient(Protocol):
         """Where the fixture of the episode really is, T_base_fixture; None: nobody knows."""
         ...
 
+    def object(self) -> Pose | None:
+        """Where the object that the task is about is in the state returned last, T_base_object;
+        None: nobody knows.
+
+        Raises:
+          StaleState: somebody does, but did not say in time.
+        """
+        ...
+
     def hold(self) -> None:
         """Leaves the arm keeping its pose."""
         ...

@@ -52,3 +52,8 @@ class ActorNodeConfig:
     def __post_init__(self) -> None:
         if self.lockstep and not self.simulated:
             raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
+        if self.agent.grasp.enabled != (self.task.gripper == "learned"):
+            raise ValueError(
+                f"agent.grasp.enabled is {self.agent.grasp.enabled} and task.gripper is "
+                f"'{self.task.gripper}': a grasp critic goes with 'learned' alone"
+            )

@@ -54,7 +54,8 @@ def make_state(pose: Pose, stamp_ns: int = 0, command_seq: int = 0, **fields: ob
 class FakeArm:
     """RobotClient of an arm without inertia.
 
-    `camera` makes the pictures of a state, `socket` is where the fixture is. `errors` and `modes`
+    `camera` makes the pictures of a state, `socket` is where the fixture is, `block` where the
+    object. The gripper is where it was told to be, at once. `errors` and `modes`
     say, by number of the step since construction, what goes wrong there; `reset_errors` are raised
     one per reset.
     """
@@ -65,6 +66,7 @@ class FakeArm:
     operator: object = None
     camera: object = None
     socket: Pose | None = None
+    block: Pose | None = None
     targets: list[ArmTarget] = field(default_factory=list)
     starts: list[tuple[Pose, int]] = field(default_factory=list)
     holds: int = 0
@@ -89,6 +91,7 @@ class FakeArm:
             self.state.stamp_ns + PERIOD_NS,
             self.state.command_seq + 1,
             mode=self.modes.get(step, ArmMode.IMPEDANCE),
+            gripper=self.state.gripper if target.gripper is None else target.gripper,
         )
         return self.state
 
@@ -97,6 +100,9 @@ class FakeArm:
 
     def fixture(self) -> Pose | None:
         return self.socket
+
+    def object(self) -> Pose | None:
+        return self.block
 
     def hold(self) -> None:
         self.holds += 1

@@ -86,7 +86,7 @@ def test_d01_relative_to_the_start_vectors_turn_and_do_not_mix(arm, task):
     environment = Environment(arm, task, cameras=CAMERAS)
     environment.reset(seed=0)
     start = Pose.from_rotation_vector((0.4, 0.1, 0.2), (0.0, 0.0, math.pi / 2))
-    environment._frame = start
+    environment._observer.begin(make_state(start))
     moved = Pose.from_rotation_vector((0.45, 0.1, 0.2), (0.0, 0.0, math.pi / 2))
     environment._state = make_state(
         moved,

@@ -86,20 +86,22 @@ def area(false: np.ndarray, true: np.ndarray) -> float:
 def choose_threshold(
     probability: np.ndarray, solved: np.ndarray, rate: float
 ) -> tuple[float, bool]:
-    """The least threshold, 0.5 or more, at which at most a share `rate` of the frames that are
-    not solved is called so; and whether there is one: else it is the highest considered.
+    """The threshold, 0.5 or more, that finds most solved frames while it calls at most a share
+    `rate` of the others so, the middle one of those that find as many; and whether there is one:
+    else it is the highest considered.
 
     Raises:
       BadScores: there are no frames that are not solved.
     """
     if not np.any(~solved):
         raise BadScores("no negatives: no threshold can be chosen for a false-positive rate")
-    for threshold in _CANDIDATES:
-        found = count(probability, solved, threshold).false_positive_rate
-        assert found is not None
-        if found <= rate:
-            return threshold, True
-    return _CANDIDATES[-1], False
+    rows = sweep(probability, solved, _CANDIDATES)
+    kept = [row for row in rows if (row.false_positive_rate or 0.0) <= rate]
+    if not kept:
+        return _CANDIDATES[-1], False
+    most = max(row.true_positives for row in kept)
+    best = [row.threshold for row in kept if row.true_positives == most]
+    return best[(len(best) - 1) // 2], True
 
 
 def _share(part: int, whole: int) -> float | None:

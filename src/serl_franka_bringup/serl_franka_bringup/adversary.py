@@ -11,7 +11,7 @@ import numpy as np
 from serl_actor.reward_judge import PROBABILITY, LocalJudge, Verdict
 from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
-from serl_franka_bringup.in_process_crew import ACTION_DIM, InProcessCrew
+from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.types import Observation, Record, Source
 
@@ -75,11 +75,11 @@ class ScoredJudge:
 class Climber:
     """Goes on in a direction for as long as the score rises, else in another by chance."""
 
-    def __init__(self, judge: ScoredJudge, seed: int) -> None:
+    def __init__(self, judge: ScoredJudge, action_dim: int, seed: int) -> None:
         self._judge = judge
         self._rng = np.random.default_rng(seed)
         self._before = 1.0
-        self._direction = np.zeros(ACTION_DIM)
+        self._direction = np.zeros(action_dim)
 
     def begin(self) -> None:
         """Forgets where it went."""
@@ -88,7 +88,7 @@ class Climber:
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The next step."""
         if self._judge.score <= self._before:
-            self._direction = self._rng.uniform(-1.0, 1.0, ACTION_DIM)
+            self._direction = self._rng.uniform(-1.0, 1.0, len(self._direction))
         self._before = self._judge.score
         return Choice(self._direction, Source.RANDOM)
 
@@ -116,7 +116,8 @@ class Adversary(InProcessCrew):
 
     def attack(self) -> None:
         """All its steps."""
-        climber, done = Climber(self._scored, self._seed), 0
+        climber = Climber(self._scored, self._setup.task.action_dim, self._seed)
+        done = 0
         while done < self._config.steps:
             driver: Driver = climber if done < self._config.climb else self.policy(False)
             done += self.run(driver).steps

@@ -18,7 +18,7 @@ import numpy as np
 from serl_actor.evaluation import Evaluation, summarise
 from serl_actor.policy_source import Snapshot
 from serl_actor.rollout import Choice, Driver, Episode
-from serl_franka_bringup.in_process_crew import ACTION_DIM, InProcessCrew
+from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.simulation_client import Setup, load_given
@@ -27,7 +27,7 @@ from serl_learner.bc import BCConfig, clone
 from serl_learner.types import Observation, Source
 
 KINDS = ("bc", "random", "down", "expert")
-DOWN = np.array((0.0, 0.0, 1.0, 0.0, 0.0, 0.0))  # along the tool's z, as fast as allowed
+DOWN = (0.0, 0.0, 1.0)  # along the tool's z, as fast as allowed
 
 
 class BlindDriver:
@@ -57,7 +57,7 @@ def run_bc(crew: InProcessCrew, setup: Setup) -> dict[str, Any]:
         crew.run(crew.operator())
     config = BCConfig(policy=setup.learner.agent)
     key = jax.random.PRNGKey(setup.seed)
-    params, fit = clone(crew.demonstrated, crew.learner.spec, ACTION_DIM, config, key)
+    params, fit = clone(crew.demonstrated, crew.learner.spec, setup.task.action_dim, config, key)
     snapshot = Snapshot(1, int(fit["updates"]), params, time.monotonic(), encoded=None)  # type: ignore[arg-type]
     results = {
         name: evaluate(crew, setup, crew.evaluated(snapshot, name == "deterministic"))
@@ -70,10 +70,11 @@ def run_bc(crew: InProcessCrew, setup: Setup) -> dict[str, Any]:
 
 def run_driver(kind: str, crew: InProcessCrew, setup: Setup) -> dict[str, Any]:
     """One policy that learns nothing."""
-    rng = np.random.default_rng(setup.seed)
+    rng, dim = np.random.default_rng(setup.seed), setup.task.action_dim
+    down = np.array((*DOWN, *(0.0,) * (dim - len(DOWN))))
     drivers = {
-        "random": BlindDriver(lambda: rng.uniform(-1.0, 1.0, ACTION_DIM)),
-        "down": BlindDriver(lambda: DOWN),
+        "random": BlindDriver(lambda: rng.uniform(-1.0, 1.0, dim)),
+        "down": BlindDriver(lambda: down),
         "expert": crew.operator(),
     }
     return summarise({kind: evaluate(crew, setup, drivers[kind])}, kind)

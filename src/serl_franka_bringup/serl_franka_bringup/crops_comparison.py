@@ -23,7 +23,6 @@ import jax.numpy as jnp
 from serl_franka_bringup import graph
 from serl_franka_bringup.comparison import markdown
 from serl_franka_bringup.critic_judge import HeldOut
-from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.noisy_expert import Recorded, record_both
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.simulation_client import load_setup
@@ -84,7 +83,8 @@ def compare(
     trunk = trunk_of(spec, agent.encoder)
     if trunk is None:
         raise ValueError(f"encoder {agent.encoder.kind!r} is trained: nothing of it is cached")
-    fresh: SACAgent = EncodingAgent.beside(jax.random.PRNGKey(seed), spec, ACTION_DIM, agent, trunk)
+    key, dim = jax.random.PRNGKey(seed), action_dim(recorded.training)
+    fresh: SACAgent = EncodingAgent.beside(key, spec, dim, agent, trunk)
     plain = as_plain(fresh)
     _, online = hold(recorded.held_out, with_crops(agent, 1), plain)
     held = HeldOut(online, recorded.held_out, plain)
@@ -118,10 +118,15 @@ def hold(records: Sequence[Record], config: SACConfig, agent: SACAgent) -> Rings
         int(_ROOM * count + 8) * each for count in (demonstrated, len(records) - demonstrated)
     )
     limits = LearnerConfig(agent=config, prior_bytes=prior, replay_bytes=online)
-    learner = Learner(limits, spec, ACTION_DIM, 0, agent)
+    learner = Learner(limits, spec, action_dim(records), 0, agent)
     for record in records:
         learner.add(record)
     return learner.prior, learner.online
+
+
+def action_dim(records: Sequence[Record]) -> int:
+    """Size of the actions of episodes."""
+    return next(len(record.action) for record in records if record.action is not None)
 
 
 def as_plain(agent: SACAgent) -> SACAgent:

@@ -16,7 +16,6 @@ from serl_actor.drivers import OperatorDriver
 from serl_actor.environment import Environment
 from serl_controllers.arm import ArmState
 from serl_franka_bringup import graph
-from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.simulation_client import Setup, load_setup
 from serl_learner.types import Observation
 from serl_learner.vision.cameras import IMAGE
@@ -53,7 +52,7 @@ def film_episode(task: str, seed: int) -> tuple[list[Pictures], float]:
     """
     arguments = graph.Arguments(seed=seed, observation="image")
     setup = load_setup(task, arguments)
-    driver = OperatorDriver(setup.client, ACTION_DIM)
+    driver = OperatorDriver(setup.client, setup.task.action_dim)
     actions: list[np.ndarray] = []
 
     def act(observation: Observation, state: ArmState) -> np.ndarray:

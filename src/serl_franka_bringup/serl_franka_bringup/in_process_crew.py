@@ -26,7 +26,6 @@ from serl_learner.learner import Learner
 from serl_learner.policy import Policy
 from serl_learner.types import Observation, Record, Source, spec_of
 
-ACTION_DIM = 6
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -76,11 +75,12 @@ class InProcessCrew:
     def learner(self) -> Learner:
         """Made when it is first needed: who only records frames has none."""
         setup = self._setup
-        return Learner(setup.learner, self._spec, ACTION_DIM, self._seed, goals=setup.goals)
+        dim = setup.task.action_dim
+        return Learner(setup.learner, self._spec, dim, self._seed, goals=setup.goals)
 
     @cached_property
     def _policy(self) -> Policy:
-        return Policy(self._spec, ACTION_DIM, self._setup.learner.agent)
+        return Policy(self._spec, self._setup.task.action_dim, self._setup.learner.agent)
 
     def _take(self, record: Record) -> None:
         """The learner's turn: takes the record and does every update that is due."""
@@ -145,16 +145,16 @@ class InProcessCrew:
 
     def operator(self) -> Driver:
         """The scripted expert."""
-        return OperatorDriver(self._setup.client, ACTION_DIM)
+        return OperatorDriver(self._setup.client, self._setup.task.action_dim)
 
     def random(self) -> Driver:
         """Acts by chance."""
-        return RandomDriver(ACTION_DIM, self._seed)
+        return RandomDriver(self._setup.task.action_dim, self._seed)
 
     def labelled(self, by_chance: bool) -> Driver:
         """The scripted expert, or chance, in episodes whose frames are labelled."""
         seed = self._seed + 3 + self._begun
-        driver = RandomDriver(ACTION_DIM, seed) if by_chance else self.operator()
+        driver = RandomDriver(self._setup.task.action_dim, seed) if by_chance else self.operator()
         return LabelledDriver(driver, self._labelling, seed)
 
     def learner_trains(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from serl_actor.drivers import OperatorDriver
 from serl_actor.rollout import Choice, Driver
-from serl_franka_bringup.in_process_crew import ACTION_DIM, InProcessCrew
+from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.types import Observation, Record, Source
 
@@ -43,7 +43,8 @@ class NoisyExpert:
         """A disturbed action, within its limits."""
         said = self._expert.choose(observation, state).intervention
         assert said is not None
-        action = said.action(state.tcp_pose) + self._noise * self._rng.normal(size=ACTION_DIM)
+        action = said.action(state.tcp_pose)
+        action = action + self._noise * self._rng.normal(size=action.shape)
         return Choice(np.clip(action, -1.0, 1.0), Source.POLICY)
 
 
@@ -61,7 +62,7 @@ def record_both(setup: Setup, demos: int, steps: int, held_out: int, noise: floa
     """
     records: list[Record] = []
     crew = InProcessCrew(setup, log=records.append)
-    noisy = NoisyExpert(OperatorDriver(setup.client, ACTION_DIM), noise, setup.seed)
+    noisy = NoisyExpert(OperatorDriver(setup.client, setup.task.action_dim), noise, setup.seed)
     _succeed(crew, crew.operator(), demos, "the expert's")
     done = 0
     while done < steps:

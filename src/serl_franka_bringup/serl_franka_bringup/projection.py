@@ -48,12 +48,17 @@ def project(task: Task, arguments: Arguments) -> dict[str, Parameters]:
         real["job.labels.by"] = "operator"
     return {
         "sim": _sim(task),
-        "expert": {"control_period": task.control_period, **_select(task, _EXPERT, "expert")},
+        "expert": {
+            "control_period": task.control_period,
+            **_select(task, _EXPERT, "expert"),
+            **_scene_kind(task, "expert"),
+        },
         "actor": {
             **real,
             "job.demonstrations": task.demonstrations,
             **_views(task),
             **_select(task, _ACTOR, "task"),
+            **_hand(task),
         },
         "learner": _learning(task, arguments),
         "metrics_writer": {},
@@ -117,7 +122,25 @@ def _sim(task: Task) -> Parameters:
         **compliance,
         **_cameras(task),
         **_select(task, _SCENE, "scene"),
+        **_scene_kind(task, "scene"),
     }
+
+
+def _scene_kind(task: Task, group: str) -> Parameters:
+    return {} if task.scene == "insertion" else {f"{group}.kind": task.scene}
+
+
+def _hand(task: Task) -> Parameters:
+    """What the actor does with the gripper, and whose place solves the task."""
+    moved = {} if task.gripper == "fixed" else {"task.gripper": task.gripper}
+    return {**moved, **({"task.solved_by": "object"} if task.scene == "pick" else {})}
+
+
+def _grasp(task: Task) -> Parameters:
+    """A gripper that the policy moves is one more dimension of an action."""
+    if task.gripper == "fixed":
+        return {}
+    return {"action_dim": 7, "agent.grasp.enabled": task.gripper == "learned"}
 
 
 def _cameras(task: Task) -> Parameters:
@@ -207,6 +230,7 @@ def _learning(task: Task, arguments: Arguments) -> Parameters:
         **({} if by_rewards else {"learn": arguments.learn}),
         **({"warm_start.enabled": True} if clones and wanted else {}),
         **({"agent.imitation.enabled": True} if imitates and by_rewards else {}),
+        **_grasp(task),
     }
 
 

@@ -16,7 +16,6 @@ from serl_actor.evaluation import wilson_interval
 from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import PROBABILITY, LocalJudge
 from serl_actor.rollout import Driver, run_episode
-from serl_franka_bringup.in_process_crew import ACTION_DIM
 from serl_franka_bringup.output import write_json
 from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.simulation_client import Setup, load_given
@@ -76,9 +75,9 @@ def check(setup: Setup, driver: str, episodes: int, first_seed: int) -> Tally:
     records: list[Record] = []
     recorder = Recorder(bytes(16), "check", records.append)
     tally = Tally()
-    acts: Driver = RandomDriver(ACTION_DIM, first_seed)
+    acts: Driver = RandomDriver(setup.task.action_dim, first_seed)
     if driver == "expert":
-        acts = OperatorDriver(setup.client, ACTION_DIM)
+        acts = OperatorDriver(setup.client, setup.task.action_dim)
     for number in range(episodes):
         records.clear()
         episode = run_episode(environment, acts, recorder, first_seed + number)

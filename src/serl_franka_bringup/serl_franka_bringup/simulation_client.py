@@ -25,7 +25,8 @@ from serl_learner.learner_session import SessionConfig
 from serl_sim.compliance import Compliance
 from serl_sim.config import CamerasConfig as RigConfig
 from serl_sim.config import FilmConfig, SceneConfig
-from serl_sim.expert import ExpertConfig, ScriptedExpert
+from serl_sim.expert import ExpertConfig
+from serl_sim.experts import make_expert
 from serl_sim.scripted_person import WHEN_DRIFTING, PersonConfig, ScriptedPerson
 from serl_sim.simulation import Simulation
 
@@ -65,11 +66,13 @@ class SimulationClient:
         """Draws the scene and places the tool; the expert, who sees the socket, begins anew."""
         state = self._simulation.reset(seed, start, randomise=True)
         self._person.reset(seed, self._simulation.fixture)
+        self._person.see_object(self._simulation.object)
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
         """One control period."""
         state = self._simulation.step(target)
+        self._person.see_object(self._simulation.object)
         self._person.see(state)
         return state
 
@@ -85,13 +88,19 @@ class SimulationClient:
         """Where the socket is in this episode."""
         return self._simulation.fixture
 
+    def object(self) -> Pose | None:
+        """Where what is to be moved is now; None: the scene has no such thing."""
+        return self._simulation.object
+
     def hold(self) -> None:
         """Nothing to do: without a command no time passes."""
 
     def intervention(self, state: ArmState) -> Intervention:
         """What the expert does about `state`; if the policy is watched, whether they drive."""
         said = self._person.answer(state, self._watches_policy)
-        return Intervention(state.stamp_ns, said.drives, said.action, device="expert")
+        return Intervention(
+            state.stamp_ns, said.drives, said.action, gripper=said.gripper, device="expert"
+        )
 
     def watch(self, phase: Phase, driver: str, note: str) -> None:
         """Whose episodes come: those of an evaluation are filmed, if films are made, with these
@@ -148,7 +157,7 @@ def load_setup(
     compliance = config.build(Compliance, tree["sim"]["compliance"], "sim.compliance")
     expert = config.build(ExpertConfig, tree["expert"]["expert"], "expert.expert")
     person = config.build(PersonConfig, tree["expert"].get("person", {}), "expert.person")
-    operator = ScriptedPerson(ScriptedExpert(expert), person)
+    operator = ScriptedPerson(make_expert(expert), person)
     not_learning = {field.name for field in dataclasses.fields(SessionConfig)}
     not_learning |= {"goals_dir"}
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}

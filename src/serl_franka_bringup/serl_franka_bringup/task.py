@@ -16,6 +16,8 @@ Vector6 = tuple[float, float, float, float, float, float]
 Crop = tuple[int, int, int, int]  # rows from, to; columns from, to [pixel]
 
 OBSERVATIONS = ("state", "image")
+SCENES = ("insertion", "pick")
+GRIPPERS = ("fixed", "binary", "learned")
 FRAMES = ("start", "fixture")
 
 
@@ -54,11 +56,15 @@ class Task:
     episode_steps: int
     control_period: float  # [s]
     compliance: Compliance
-    clearance: float  # of the connector in its socket, per side [m]
-    in_hand_offset_m: float  # hidden offset of the held part, at most [m]
-    in_hand_offset_deg: float  # at most [deg]
     demonstrations: int  # episodes recorded when there are none
+    scene: str = "insertion"  # of the simulator; with pick, an object is moved, and solves the task
+    gripper: str = "fixed"  # or moved by the policy: a dimension of it (binary), a grasp critic
+    # (learned)
     observation: str = "state"  # learned from: the arm's state alone, or cameras (image) beside it
+    # What follows concerns the insertion scene only.
+    clearance: float = 0.0005  # of the connector in its socket, per side [m]
+    in_hand_offset_m: float = 0.0  # hidden offset of the held part, at most [m]
+    in_hand_offset_deg: float = 0.0  # at most [deg]
     # What follows concerns `image` only.
     cameras: tuple[str, ...] = ()  # names; of a real arm see cameras.yaml
     crop: Mapping[str, Crop] = field(default_factory=dict)  # by camera; without: all of the picture
@@ -76,7 +82,13 @@ class Task:
         for name in ("episode_steps", "demonstrations"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, expected at least 1")
-        for name, allowed in (("observation", OBSERVATIONS), ("frame", FRAMES)):
+        choices = {
+            "observation": OBSERVATIONS,
+            "frame": FRAMES,
+            "scene": SCENES,
+            "gripper": GRIPPERS,
+        }
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(
                     f"{name} is '{getattr(self, name)}', expected {' or '.join(allowed)}"

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import observation_spec
+from serl_actor.task import TaskConfig
 from serl_franka_bringup import config
 from serl_franka_bringup.plan import Plan, make_plan
 from serl_learner.types import ObservationSpec
 from serl_learner.validation import Range
-
-ACTION_DIM = 6
 
 
 class Layout(NamedTuple):
@@ -57,14 +56,16 @@ def given_layout(arguments: argparse.Namespace) -> Layout:
 
 def layout_of(plan: Plan) -> Layout:
     """What the actor of a plan observes, and its learner learns, as far as they run here."""
-    spec = rewards = None
+    spec = rewards = action_dim = None
     for node in plan.nodes:
         if node.name == "actor":
-            cameras = config.unflatten(node.parameters).get("cameras", {})
-            spec = observation_spec(config.build(CamerasConfig, cameras, "actor.cameras"))
+            tree = config.unflatten(node.parameters)
+            cameras = config.build(CamerasConfig, tree.get("cameras", {}), "actor.cameras")
+            task = config.build(TaskConfig, tree["task"], "actor.task")
+            spec, action_dim = observation_spec(cameras, task), task.action_dim
         if node.name == "learner":
             rewards = _rewards(config.unflatten(node.parameters).get("agent", {}))
-    return Layout(spec, ACTION_DIM, rewards)
+    return Layout(spec, action_dim, rewards)
 
 
 def _rewards(agent: Mapping[str, Any]) -> Range | None:

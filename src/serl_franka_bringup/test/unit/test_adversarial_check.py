@@ -96,7 +96,7 @@ def test_what_it_climbs_is_the_score_of_the_step_it_just_took():
 
 def test_the_climber_goes_on_while_it_helps_and_turns_when_it_does_not():
     judge = ScoredJudge(SimpleNamespace(begin=lambda: None))
-    climber = Climber(judge, 0)
+    climber = Climber(judge, 6, 0)
     climber.begin()
     actions = []
     for value in (-0.5, -0.4, -0.3, -0.35, -0.2):

@@ -202,3 +202,27 @@ def test_small_machines_keep_the_threads_of_learner_and_actor_apart():
         assert "multi_thread_eigen=false" in nodes["actor"].environment["XLA_FLAGS"]
         assert nodes["actor"].environment["JAX_PLATFORMS"] == "cpu"
         assert ("XLA_FLAGS" in nodes["learner"].environment) == (cores == 2)
+
+
+def test_a_task_that_moves_the_gripper_tells_every_node():
+    by_node = parameters(PCB.with_name("pick.yaml"))
+    assert by_node["sim"]["scene.kind"] == by_node["expert"]["expert.kind"] == "pick"
+    assert by_node["actor"]["task.gripper"] == "learned"
+    assert by_node["actor"]["task.solved_by"] == "object"
+    assert by_node["learner"]["action_dim"] == 7
+    assert by_node["learner"]["agent.grasp.enabled"] is True
+    assert by_node["actor"]["agent.grasp.enabled"] is True
+    binary = parameters(
+        PCB.with_name("pick.yaml"),
+        "actor.task.gripper:=binary",
+        "learner.agent.grasp.enabled:=false",
+    )
+    assert binary["actor"]["task.gripper"] == "binary"
+    assert binary["actor"]["agent.grasp.enabled"] is False
+
+
+def test_an_insertion_has_neither_gripper_nor_object():
+    by_node = parameters()
+    assert "action_dim" not in by_node["learner"]
+    assert "scene.kind" not in by_node["sim"]
+    assert not {"task.gripper", "task.solved_by"} & set(by_node["actor"])

@@ -13,6 +13,9 @@ KINDS = ("insertion", "pick")
 LARGEST_MOVE = 0.05
 """Of the fixture: farther off it would leave the table [m]."""
 
+OPEN_WIDTH = 0.096
+"""Of the open gripper with its fingers, along y of the fixture frame [m]."""
+
 LARGEST_BLOCK = 0.06
 """That the gripper gets around with some room [m]."""
 
@@ -88,10 +91,10 @@ class SceneConfig:
     block_size: float = 0.03
     block_mass: float = 0.05
     block_friction: float = 1.0
-    block_offset: tuple[float, float] = (0.0, 0.1)
-    block_random_xy: float = 0.03
+    block_offset: tuple[float, float] = (0.0, 0.115)
+    block_random_xy: float = 0.025
     pad_height: float = 0.02
-    pad_size: float = 0.08
+    pad_size: float = 0.06
     grip_force: float = 15.0
     joint_friction_scale: float = 0.1
     physics_period: float = 0.001
@@ -135,14 +138,14 @@ class SceneConfig:
                 f"block_size is {self.block_size} m, expected at most {LARGEST_BLOCK} m: the "
                 "gripper opens 0.08 m"
             )
-        # The block on the table must not stand in the pad.
-        apart = max(abs(v) for v in self.block_offset) - self.block_random_xy
-        least = 0.5 * (self.pad_size + self.block_size) + self.socket_random_xy
-        if self.kind == "pick" and apart < least:
+        # Fingers come down on either side along y; across, the block itself is wider than they.
+        x, y = (abs(v) - self.block_random_xy - 0.5 * self.pad_size for v in self.block_offset)
+        room = max(x - 0.5 * self.block_size, y - 0.5 * OPEN_WIDTH)
+        if self.kind == "pick" and room < self.socket_random_xy:
             raise SceneError(
                 f"block_offset is {self.block_offset} m with block_random_xy "
-                f"{self.block_random_xy} m: the block may lie {apart:.4g} m from the pad's middle, "
-                f"expected at least {least:.4g} m"
+                f"{self.block_random_xy} m: that leaves {room:.4g} m between the pad and what goes "
+                f"around the block, expected at least socket_random_xy, {self.socket_random_xy} m"
             )
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mujoco
 import numpy as np
 
@@ -25,6 +27,7 @@ class PickAndPlace:
 
     The fixture frame is the tcp's with the block held in its middle and put onto the pad, so that
     of a block in place: the block's own frame is in its middle and lies like the tool's, z down.
+    Table, pad and block are level even if a tool that is configured a little aslant is not.
     """
 
     name = "pick_and_place"
@@ -33,6 +36,7 @@ class PickAndPlace:
 
     def __init__(self, config: SceneConfig) -> None:
         self._config = config
+        self._level = Pose.from_rpy(config.target_position, (math.pi, 0.0, config.target_rpy[2]))
 
     def add_hand(self, spec: mujoco.MjSpec) -> None:
         """With fingers that slide."""
@@ -53,9 +57,9 @@ class PickAndPlace:
 
     def add_fixture(self, spec: mujoco.MjSpec) -> None:
         """The pad, and the block beside it."""
-        config, target = self._config, self._config.target
+        config = self._config
         half, height = 0.5 * config.block_size, config.pad_height
-        pad = _add_body(spec, PAD, target)
+        pad = _add_body(spec, PAD, self._level)
         pad.add_geom(
             name=PAD,
             type=BOX,
@@ -89,7 +93,8 @@ class PickAndPlace:
         if seed is None:
             return Arrangement(config.target, object=self._lying(np.zeros(2)))
         shift = config.socket_random_xy * _draw_square(seed, _PAD_STREAM)
-        fixture = config.target @ Pose.from_rotation_vector((*shift, 0.0), np.zeros(3))
+        position = config.target.position + self._level.rotate((*shift, 0.0))
+        fixture = Pose(position, config.target.quaternion)
         moved = config.block_random_xy * _draw_square(seed, _BLOCK_STREAM)
         return Arrangement(fixture, object=self._lying(moved))
 
@@ -124,10 +129,10 @@ class PickAndPlace:
     def _lying(self, shift: np.ndarray) -> Pose:
         """T_base_block on the table, moved by `shift` [2] [m] from where it lies on average."""
         x, y = self._config.block_offset + shift
-        target = self._config.target
-        position = target.position + target.rotate((x, y, 0.0))
-        position[2] = target.position[2] - self._config.pad_height
-        return Pose(position, target.quaternion)
+        level = self._level
+        return Pose(
+            level.position + level.rotate((x, y, self._config.pad_height)), level.quaternion
+        )
 
     def _middle(self) -> tuple[float, float, float]:
         """Between the block and its place, at the height of the place."""

@@ -26,7 +26,7 @@ class PickConfig:
       near: across, within this of where they want to be they go down [m].
       released: opening of the hand above which it holds nothing.
       held: distance of the block from the tcp above which it is not held [m].
-      in_place: across, within this of the place they leave the block alone [m].
+      in_place, level: across and in height, within this of the place they leave the block [m].
       not_grasped, not_released: what the distance to the goal counts beside the block's to its
         place, before the block is grasped, and until it is let go [m].
     """
@@ -45,7 +45,8 @@ class PickConfig:
     near: float = 0.008
     released: float = 0.6
     held: float = 0.025
-    in_place: float = 0.018
+    in_place: float = 0.02
+    level: float = 0.008
     not_grasped: float = 0.05
     not_released: float = 0.05
 

@@ -132,7 +132,8 @@ class PickExpert:
         return near and opening < self._pick.released
 
     def _is_in_place(self, block: Array) -> bool:
-        return bool(np.all(np.abs(block) < (self._pick.in_place, self._pick.in_place, 0.007)))
+        pick = self._pick
+        return bool(np.all(np.abs(block) < (pick.in_place, pick.in_place, pick.level)))
 
     def _enter(self, phase: Phase, steps: tuple[int, int] = (1, 1)) -> None:
         """`steps`: how long it may last, where the phase is timed."""
@@ -172,7 +173,7 @@ class PickExpert:
             if self._is_over(tool, (block + self._aim_error)[:2]) and opening > 0.9:
                 self._enter(Phase.DESCEND, pick.patience)
         elif phase is Phase.DESCEND:
-            if (block + self._aim_error)[2] - tool[2] < 0.003 or self._timed_out():
+            if (block + self._aim_error)[2] - tool[2] < 0.004 or self._timed_out():
                 self._enter(Phase.CLOSE, pick.close_steps)
         elif phase is Phase.CLOSE:
             if self._timed_out():

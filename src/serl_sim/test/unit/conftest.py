@@ -1,4 +1,4 @@
-"""The insertion as a task: random starts, actions and success, on one simulation for all tests."""
+"""Insertion and picking as tasks: random starts, actions and success, on one simulation each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from serl_sim.simulation import Simulation
 EPISODE_STEPS = 100
 THRESHOLD_M = np.array((0.003, 0.003, 0.001))
 THRESHOLD_RAD = 0.1
+
+TRANSLATION_SCALE, ROTATION_SCALE = 0.02, 0.06
+PICKED_M = np.array((0.02, 0.02, 0.008))
+RELEASED = 0.6
 
 
 class Insertion:
@@ -59,6 +63,45 @@ class Insertion:
             if self.succeeded(state):
                 return True, length
         return False, EPISODE_STEPS
+
+
+class Picking:
+    """The same for a block that is to be put onto a pad and let go."""
+
+    def __init__(self, config: SceneConfig) -> None:
+        self.config = config
+        self.law = Compliance(
+            stiffness=(1500.0,) * 3 + (75.0,) * 3,
+            damping=(90.0,) * 3 + (7.0,) * 3,
+            clip_positive=(0.02,) * 3 + (0.1,) * 3,
+            clip_negative=(0.02,) * 3 + (0.1,) * 3,
+            target_time_constant=0.05,
+            box_lower=(-0.06, -0.15, -0.025, -0.05, -0.05, -0.35),
+            box_upper=(0.06, 0.06, 0.08, 0.05, 0.05, 0.35),
+        ).law_parameters(config.target)
+        self.simulation = Simulation(config, self.law)
+
+    def random_start(self, seed: int) -> Pose:
+        rng = np.random.default_rng(seed)
+        x, y = rng.uniform(-0.03, 0.03, 2)
+        turn = Pose.from_rotation_vector((x, y, 0.0), (0.0, 0.0, rng.uniform(-0.2, 0.2)))
+        return self.config.nominal_start @ turn
+
+    def solved(self, state) -> bool:
+        block = self.simulation.fixture.inverse() @ self.simulation.object
+        return bool(np.all(np.abs(block.position) < PICKED_M) and state.gripper > RELEASED)
+
+    def target(self, state, action, gripper=None) -> ArmTarget:
+        step = Pose.from_rotation_vector(
+            TRANSLATION_SCALE * action[:3], ROTATION_SCALE * action[3:]
+        )
+        pose, _ = self.law.box.clip(state.tcp_pose @ step)
+        return ArmTarget(pose, gripper)
+
+
+@pytest.fixture(scope="session")
+def picking() -> Picking:
+    return Picking(SceneConfig(kind="pick", target_rpy=(math.pi, 0.0, 0.0), start_height=0.06))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import mujoco
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
@@ -15,16 +18,26 @@ from serl_sim.simulation import Simulation
 
 
 class RosCameras:
-    """Publishes what the cameras see of a simulation, in the thread that makes it, and gives it
-    the looks that they are configured for.
+    """Publishes what the cameras see of a simulation, and gives it the looks that they are
+    configured for.
 
     The same stamp has the same images: who missed them and asks again gets them again.
     """
 
-    def __init__(self, node: Node, simulation: Simulation, config: CamerasConfig) -> None:
-        """Raises GLError, ValueError: as CameraRig."""
+    def __init__(
+        self, node: Node, simulation: Simulation, config: CamerasConfig, apart: bool = False
+    ) -> None:
+        """`apart`: they are drawn in a thread of their own, and nothing waits for them, as in real
+        time nothing may.
+
+        Raises:
+          GLError, ValueError: as CameraRig.
+        """
         self._simulation = simulation
-        self._rig = CameraRig(simulation.model, config)
+        self._thread = ThreadPoolExecutor(1, "cameras") if apart else None
+        self._drawing: Future[None] | None = None
+        self._copy = mujoco.MjData(simulation.model)  # of what is drawn apart
+        self._rig = self._make_rig(config)
         simulation.dress(self._rig)
         self._seen: tuple[int, dict[str, np.ndarray]] | None = None  # stamp and images
         self._cameras = {
@@ -35,19 +48,38 @@ class RosCameras:
         }
         node.get_logger().info(f"{self._rig.backend} draws for cameras {', '.join(config.names)}")
 
+    def _make_rig(self, config: CamerasConfig) -> CameraRig:
+        """In the thread that draws: OpenGL belongs to it."""
+        if self._thread is None:
+            return CameraRig(self._simulation.model, config)
+        return self._thread.submit(CameraRig, self._simulation.model, config).result()
+
     def publish(self) -> None:
-        """Images of now, if anyone listens."""
+        """Images of now, if anyone listens; apart, unless the last ones are not done yet."""
         if not any(camera.is_heard for camera in self._cameras.values()):
             return
         stamp_ns = self._simulation.state().stamp_ns
+        if self._thread is None:
+            self._draw(stamp_ns, self._simulation.data)
+        elif self._drawing is None or self._drawing.done():
+            if self._drawing is not None:
+                self._drawing.result()  # raises what went wrong
+            self._copy.qpos[:] = self._simulation.data.qpos
+            self._drawing = self._thread.submit(self._draw, stamp_ns, self._copy)
+
+    def _draw(self, stamp_ns: int, data: mujoco.MjData) -> None:
         if self._seen is None or self._seen[0] != stamp_ns:
-            self._seen = (stamp_ns, self._rig.render(self._simulation.data))
+            self._seen = (stamp_ns, self._rig.render(data))
         for name, pixels in self._seen[1].items():
             self._cameras[name].publish(stamp_ns, pixels)
 
     def close(self) -> None:
         """Frees the renderer."""
-        self._rig.close()
+        if self._thread is None:
+            self._rig.close()
+        else:
+            self._thread.submit(self._rig.close).result()
+            self._thread.shutdown()
 
 
 class _Camera:

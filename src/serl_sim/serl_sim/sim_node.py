@@ -89,7 +89,7 @@ class SimNode(Node):
             return None
         from serl_sim.ros_cameras import RosCameras  # loads OpenGL: only if asked for
 
-        return RosCameras(self, self._simulation, self._config.cameras)
+        return RosCameras(self, self._simulation, self._config.cameras, apart=self._config.realtime)
 
     def _open_film(self) -> RosFilm | None:
         if not self._config.video.directory:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from probe import Probe
@@ -184,6 +186,27 @@ def test_in_real_time_images_come_by_themselves_with_stamps_of_states(bench, dra
     bench.wait(lambda: len(common()) >= 7, "images of both cameras with the stamp of a state")
     # Six periods of 50 ms, and not of 10 ms as the states; one may come late, and its next early.
     assert common()[6] - common()[0] >= 200_000_000
+
+
+def test_in_real_time_states_do_not_wait_for_pictures(bench, draws, monkeypatch):
+    if not draws:
+        return
+    drawn = threading.Event()
+
+    def render(rig, data):
+        drawn.wait()
+        return {name: np.zeros((32, 32, 3), np.uint8) for name in CAMERAS}
+
+    monkeypatch.setattr(CameraRig, "render", render)
+    bench.add(SimNode, parameters=PARAMETERS | {"realtime": True})
+    viewer = bench.add(Viewer, bench)
+    viewer.wait_for_cameras()
+    viewer.reset()
+    begun = len(viewer.states)
+    bench.wait(lambda: len(viewer.states) > begun + 50, "states while a picture is drawn")
+    assert not any(viewer.images.values())
+    drawn.set()
+    bench.wait(lambda: all(viewer.images[name] for name in CAMERAS), "the pictures")
 
 
 def test_the_socket_is_told_with_every_state(bench):

@@ -13,7 +13,7 @@ class PickConfig:
 
     Attributes:
       speed: largest translation action.
-      travel: height over the place at which they go to and fro [m].
+      travel: height over the place at which they approach and carry [m].
       clear: height over the place from which they carry the block across [m].
       look_error: standard deviation per axis of where they see block and place [m].
       reach_error: standard deviation of the height at which they close the hand [m].

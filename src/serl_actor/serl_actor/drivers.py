@@ -52,7 +52,7 @@ class RandomDriver:
 
 
 class PolicyDriver:
-    """The newest policy, sampled: new parameters are swapped in between steps."""
+    """The newest policy, sampled as for training: new parameters are swapped in between steps."""
 
     def __init__(self, policy: Policy, source: PolicySource, seed: int, stack: int = 1) -> None:
         """`stack`: so many pictures of each camera the policy sees at once."""
@@ -71,7 +71,7 @@ class PolicyDriver:
         if snapshot is None:
             raise StaleState("no policy parameters have arrived yet")
         seen = self._history.extend(observation)
-        action = self._policy.sample(snapshot.params, seen, self._keys.next(), explore=True)
+        action = self._policy.sample(snapshot.params, seen, self._keys.next())
         return Choice(action, Source.POLICY, snapshot.version)
 
 
@@ -143,7 +143,7 @@ class EvaluationDriver:
         if self._deterministic:
             action = self._policy.mode(params, seen)
         else:
-            action = self._policy.sample(params, seen, self._keys.next())
+            action = self._policy.sample(params, seen, self._keys.next(), explore=False)
         return Choice(action, Source.EVAL, self._snapshot.version)
 
 

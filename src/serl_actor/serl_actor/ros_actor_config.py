@@ -52,8 +52,14 @@ class ActorNodeConfig:
     def __post_init__(self) -> None:
         if self.lockstep and not self.simulated:
             raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
-        if self.agent.grasp.enabled != (self.task.gripper == "learned"):
+        task = self.task
+        if task.solved_by_object and not (self.simulated or self.cameras.names):
+            raise ValueError(
+                "task.solved_by is 'object', simulated is false and there are no cameras: nobody "
+                "knows where the object is"
+            )
+        if self.agent.grasp.enabled != (task.gripper == "learned"):
             raise ValueError(
                 f"agent.grasp.enabled is {self.agent.grasp.enabled} and task.gripper is "
-                f"'{self.task.gripper}': a grasp critic goes with 'learned' alone"
+                f"'{task.gripper}': a grasp critic goes with 'learned' alone"
             )

@@ -15,9 +15,16 @@ from serl_actor.frames import Frame, StaleImage
 from serl_actor.intervention import Intervention
 from serl_actor.recorder import SENT
 from serl_actor.reset_motion import ResetMotionConfig, plan_reset
-from serl_actor.robot_client import ArmFault, CommandRefused, ResetRefused, StaleState
+from serl_actor.robot_client import (
+    ArmFault,
+    CommandRefused,
+    ResetRefused,
+    RobotError,
+    StaleState,
+)
 from serl_actor.ros_arm_topics import ArmTopics
 from serl_actor.ros_cameras import CameraTopics
+from serl_actor.ros_object import ObjectTopic
 from serl_actor.ros_robot_client import RobotClientConfig
 from serl_actor.ros_scene import SceneReset
 from serl_actor.workspace import Workspace
@@ -48,11 +55,15 @@ class RealtimeClient:
         waiting: Callable[[str], None],
         cameras: CamerasConfig | None = None,
         held: Callable[[], bool] = lambda: False,
+        wants_object: bool = False,
+        released: float | None = None,
     ) -> None:
         """`motion`: how to go to a start; None: the robot is simulated and can be put there.
 
         `cameras`: whose pictures belong to the states; None: nobody's. `held`: a motion to a start
-        keeps its pose while this says so; see HoldGate.held.
+        keeps its pose while this says so; see HoldGate.held. `wants_object`: where the object is
+        belongs to the states. `released`: a motion to a start begins once the gripper is open by
+        more than that; None: nobody moves it.
         """
         cameras = cameras or CamerasConfig()
         if cameras.names:
@@ -67,6 +78,9 @@ class RealtimeClient:
         self._scene = SceneReset(node, config.reset_timeout, waiting) if motion is None else None
         self._cameras = CameraTopics(node, cameras.names)
         self._max_age = cameras.limits.max_age
+        self._object = ObjectTopic(node, wants_object, config.state_age)
+        self._released = released
+        self._opening: float | None = None  # what the gripper was commanded last
         self._stamp_ns = 0  # of the state returned last
         self._command_seq = 0
         self._sent_ns = 0
@@ -79,6 +93,7 @@ class RealtimeClient:
         Raises:
           ArmFault: the arm broke off; a person must see to it.
           ResetRefused: the arm did not arrive: something is in the way.
+          RobotError: the gripper does not open.
           StaleState: no states, or no answer of the simulator.
         """
         if self._scene is not None:
@@ -106,6 +121,7 @@ class RealtimeClient:
         heard = self._topics.heard
         stamp_ns = 0 if heard is None else heard.state.stamp_ns
         self._command_seq += 1
+        self._opening = target.gripper
         self._topics.send(target, self._command_seq, stamp_ns)
         sent_at = time.monotonic()
         self._sent_ns = round(1e9 * sent_at)
@@ -148,13 +164,18 @@ class RealtimeClient:
         """Where the simulator put it; None: the arm is real, and nobody knows."""
         return None if self._scene is None else self._scene.fixture
 
+    def object(self) -> Pose | None:
+        """Where the simulator has it; None: it is not wanted, or the arm is real."""
+        self._object.wait_stamp(self._stamp_ns, self._config.state_age)
+        return self._object.at_stamp(self._stamp_ns)
+
     def hold(self) -> None:
         """Commands the pose that the arm has, if that is known; else the controller's watchdog
         holds it once no more commands come."""
         heard = self._topics.heard
         if heard is not None and time.monotonic() - heard.at <= self._config.state_age:
             self._command_seq += 1
-            target = ArmTarget(self._workspace.clip(heard.state.tcp_pose))
+            target = ArmTarget(self._workspace.clip(heard.state.tcp_pose), self._opening)
             with suppress(CommandRefused):  # another node commands: the arm is not ours to hold
                 self._topics.send(target, self._command_seq, heard.state.stamp_ns)
 
@@ -181,6 +202,7 @@ class RealtimeClient:
         state = self._fresh()
         self._command_seq = max(self._command_seq, state.command_seq)
         self._next = time.monotonic()
+        state = self._let_go(state)
         for pose in plan_reset(state.tcp_pose, start, self._workspace, self._period, self._motion):
             state = self._reset_step(pose)
         goal = self._workspace.clip(start)
@@ -196,12 +218,27 @@ class RealtimeClient:
             state = self._reset_step(goal)
         return state
 
+    def _let_go(self, state: ArmState) -> ArmState:
+        """Opens the gripper where the arm is, if it is moved."""
+        if self._released is None or self._motion is None:
+            return state
+        here, give_up = state.tcp_pose, time.monotonic() + self._motion.settle_time
+        while (state := self._reset_step(here)).gripper <= self._released:
+            if time.monotonic() > give_up:
+                raise RobotError(
+                    f"the gripper was told to open and is at {state.gripper:.2f}, expected more "
+                    f"than {self._released} within {self._motion.settle_time} s",
+                    "the gripper to open",
+                )
+        return state
+
     def _reset_step(self, pose: Pose) -> ArmState:
-        here = ArmTarget(self._workspace.clip(self._fresh().tcp_pose))
+        opening = None if self._released is None else 1.0
+        here = ArmTarget(self._workspace.clip(self._fresh().tcp_pose), opening)
         while self._held():
             self._checked(self.step(here))
         self._waiting("the arm to reach the start")
-        return self._checked(self.step(ArmTarget(pose)))
+        return self._checked(self.step(ArmTarget(pose, opening)))
 
     def _checked(self, state: ArmState) -> ArmState:
         if state.mode in BROKEN_MODES:

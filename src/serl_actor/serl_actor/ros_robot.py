@@ -19,11 +19,20 @@ def make_robot(
     held: Callable[[], bool],
 ) -> RosRobotClient | RealtimeClient:
     """A client of the arm; `waiting` and `held` as its kinds take them."""
-    period = config.task.control_period
+    task, period = config.task, config.task.control_period
+    wants_object = config.simulated and task.solved_by_object
     if config.lockstep:
-        return RosRobotClient(node, config.robot, waiting, config.cameras.names, period)
-    motion = None if config.simulated else config.motion
-    workspace = Workspace.of(config.task)
+        names = config.cameras.names
+        return RosRobotClient(node, config.robot, waiting, names, period, wants_object)
     return RealtimeClient(
-        node, config.robot, motion, workspace, period, waiting, config.cameras, held
+        node,
+        config.robot,
+        None if config.simulated else config.motion,
+        Workspace.of(task),
+        period,
+        waiting,
+        config.cameras,
+        held,
+        wants_object,
+        task.released if task.moves_gripper else None,
     )

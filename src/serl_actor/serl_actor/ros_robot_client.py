@@ -13,6 +13,7 @@ from serl_actor.intervention import Intervention
 from serl_actor.robot_client import CommandRefused, StaleState
 from serl_actor.ros_arm_topics import ArmTopics
 from serl_actor.ros_cameras import CameraTopics
+from serl_actor.ros_object import ObjectTopic
 from serl_actor.ros_scene import SceneReset
 from serl_controllers.arm import ArmState, ArmTarget
 from serl_controllers.geometry import Pose
@@ -65,14 +66,17 @@ class RosRobotClient:
         waiting: Callable[[str], None],
         cameras: Sequence[str] = (),
         period: float = 0.0,
+        wants_object: bool = False,
     ) -> None:
         """`cameras`: names of those whose pictures belong to each state.
 
-        `period`: least time of a step that a person drives [s].
+        `period`: least time of a step that a person drives [s]. `wants_object`: so does where the
+        object is.
         """
         self._config = config
         self._waiting = waiting
         self._cameras = CameraTopics(node, cameras)
+        self._object = ObjectTopic(node, wants_object)
         self._topics = ArmTopics(node, config.frame_id)
         self._scene = SceneReset(node, config.reset_timeout, waiting)
         self._state: ArmState | None = None
@@ -85,7 +89,7 @@ class RosRobotClient:
         state = self._state = self._scene.reset(start, seed)
         self._target = None
         self._topics.take_over(state)
-        if not self._cameras.wait_stamp(state.stamp_ns, self._config.retry_period):
+        if not self._all_came(state):
             self._exchange(
                 ArmTarget(state.tcp_pose),
                 state.command_seq,
@@ -99,7 +103,8 @@ class RosRobotClient:
 
         Raises:
           StaleState: no answer within state_timeout.
-          StaleImage: an answer, but without a picture of each camera.
+          StaleImage: an answer, but without a picture of each camera; StaleState: without the
+            object.
           CommandRefused: the robot says it refused commands, or another node commands it.
         """
         assert self._state is not None, "reset comes first"
@@ -123,6 +128,11 @@ class RosRobotClient:
     def fixture(self) -> Pose | None:
         """Where the simulator put it."""
         return self._scene.fixture
+
+    def object(self) -> Pose | None:
+        """Where the simulator has it; None: it is not wanted."""
+        assert self._state is not None, "reset comes first"
+        return self._object.at_stamp(self._state.stamp_ns)
 
     def hold(self) -> None:
         """Nothing to do: without a command no time passes."""
@@ -156,7 +166,7 @@ class RosRobotClient:
     def _exchange(
         self, target: ArmTarget, seq: int, before: ArmState, answers: Callable[[ArmState], bool]
     ) -> ArmState:
-        """Sends until a state answers and every camera has a picture of its stamp.
+        """Sends until a state answers and all that belongs to it has come.
 
         A number that was carried out already is only answered again.
         """
@@ -165,17 +175,25 @@ class RosRobotClient:
         while (silent := time.monotonic() - started) < self._config.state_timeout:
             self._topics.send(target, seq, before.stamp_ns)
             state = self._topics.wait_state(answers, period)
-            if state is not None and self._cameras.wait_stamp(state.stamp_ns, period):
+            if state is not None and self._all_came(state):
                 return state
             self._check_refusals(before, seq)
-            self._waiting("the sim (an answer on arm/state, and pictures with it)")
+            self._waiting("the sim (an answer on arm/state, and what belongs to it)")
         if state is not None:
             self._cameras.at_stamp(state.stamp_ns)  # names the camera that is missing
+            self._object.at_stamp(state.stamp_ns)
             return state
         raise StaleState(
             f"no state answered command {seq} for {silent:.1f} s, limit "
             f"{self._config.state_timeout} s",
             "the sim",
+        )
+
+    def _all_came(self, state: ArmState) -> bool:
+        """What belongs to a state, each at the latest after the retry period."""
+        period, stamp_ns = self._config.retry_period, state.stamp_ns
+        return self._cameras.wait_stamp(stamp_ns, period) and self._object.wait_stamp(
+            stamp_ns, period
         )
 
     def _check_refusals(self, before: ArmState, seq: int) -> None:

@@ -85,10 +85,10 @@ class Policy:
         params: Any,
         observation: Observation,
         key: jax.Array | np.ndarray,
-        explore: bool = False,
+        explore: bool = True,
     ) -> np.ndarray:
-        """A sampled action, [A]. A gripper does what is best; with `explore`, for training, now and
-        then what chance says."""
+        """A sampled action, [A]. A grasp critic's gripper does what is best; with `explore`, for
+        training, now and then what chance says."""
         epsilon = np.float32(self._epsilon if explore else 0.0)
         return np.asarray(self._draw(self._trunk_params, params, dict(observation), key, epsilon))
 

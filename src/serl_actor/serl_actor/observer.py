@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 
@@ -90,7 +92,8 @@ def observation_space(cameras: CamerasConfig, task: TaskConfig) -> gymnasium.spa
     vector = gymnasium.spaces.Box(-np.inf, np.inf, (6,), np.float32)
     picture = gymnasium.spaces.Box(0, 255, (cameras.image_size, cameras.image_size, 3), np.uint8)
     vectors = [key for key in KEYS if not (cameras.names and key == FINE)]
-    spaces = {**dict.fromkeys(vectors, vector), **dict.fromkeys(cameras.keys, picture)}
+    spaces: dict[str, gymnasium.Space[Any]] = dict.fromkeys(vectors, vector)
+    spaces |= dict.fromkeys(cameras.keys, picture)
     if task.moves_gripper:
         spaces[GRIPPER] = gymnasium.spaces.Box(-1.0, 1.0, (2,), np.float32)
     if task.solved_by_object and not cameras.names:

@@ -224,7 +224,7 @@ class Learner:
         goals.check(self.spec)
         if fresh:  # copied: updates donate it
             self.agent = self.agent.replace(vice=jax.tree.map(jax.numpy.copy, goals.first))
-        return jax.device_put(goals.solved)
+        return jax.device_put((goals.solved, goals.others))
 
     def _train_vice(self) -> dict[str, Any]:
         """The classifier's turn, if this block is one of its own; before the agent's, so that
@@ -232,7 +232,7 @@ class Learner:
         vice, config = self.agent.vice, self.config.agent
         if vice is None or self.blocks % config.vice.every:
             return {}
-        vice, metrics = update_vice(vice, self._goals, self.online, config)
+        vice, metrics = update_vice(vice, *self._goals, self.online, config)
         self.agent = self.agent.replace(vice=vice)
         return dict(metrics)
 

@@ -98,9 +98,9 @@ def draw(
 
 @partial(jax.jit, static_argnames="config", donate_argnums=0)
 def update_vice(
-    state: Vice, shown: Features, online: Ring, config: SACConfig
+    state: Vice, shown: Features, others: Features, online: Ring, config: SACConfig
 ) -> tuple[Vice, Metrics]:
     """Trains the classifier, `updates` times, on goals against what the actors came to; `shown`
-    are features of the goals' crops, [N, K, h, w, c]."""
-    others = partial(sample_following, online)
-    return goals.train(state, shown, others, config.vice, config.encoder, config.vice.updates)
+    and `others` are features of the labelled frames' crops, [N, K, h, w, c]."""
+    labelled, came_to = goals.Labelled(shown, others), partial(sample_following, online)
+    return goals.train(state, labelled, config.vice, config.encoder, config.vice.updates, came_to)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ from serl_learner.rewards.frame_files import Read, read_frames
 from serl_learner.rewards.frames import BadFrames, LabelledFrame, Sizes, check_balance, thin
 from serl_learner.rewards.model import RewardModel
 from serl_learner.rewards.training import encode_frames
-from serl_learner.rewards.vice import Features, Vice, ViceConfig
+from serl_learner.rewards.vice import Drawn, Features, Vice, ViceConfig
 from serl_learner.types import ObservationSpec
 from serl_learner.vision.cameras import IMAGE
 from serl_learner.vision.config import EncoderConfig
@@ -25,7 +26,10 @@ from serl_learner.vision.config import EncoderConfig
 GOALS = 200
 """Frames that show the task solved, at most."""
 OTHERS = 600
-"""Labelled frames that do not, at most: for the first updates only."""
+"""Labelled frames that do not, at most."""
+
+Replay = Callable[[jax.Array, int], Features]
+"""Draws, with a key, so many frames of replay, [count, h, w, c]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class Goals:
         """A classifier after `first_updates` on both kinds."""
         classifier = self.config.classifier(self.encoder)
         start = vice.create_vice(jax.random.PRNGKey(self.seed), _one(self.solved), classifier)
-        return _first(start, self.solved, self.others, self.config, self.encoder)
+        return _first(start, Labelled(self.solved, self.others), self.config, self.encoder)
 
     def model(self, state: Vice) -> RewardModel:
         """The classifier as it is now, to judge observations with."""
@@ -100,33 +104,41 @@ def encode_goals(
     return Goals(solved, others, sizes, config, encoder, seed)
 
 
+class Labelled(NamedTuple):
+    """Features of labelled frames that show the task solved, and of others, [N, K, h, w, c]."""
+
+    solved: Features
+    others: Features
+
+
 def train(
     state: Vice,
-    solved: Features,
-    others: Callable[[jax.Array, int], Features],
+    labelled: Labelled,
     config: ViceConfig,
     encoder: EncoderConfig,
     updates: int,
+    replay: Replay | None = None,
 ) -> tuple[Vice, vice.Metrics]:
-    """So many updates, each on goals out of `solved`, [N, K, h, w, c], and on as many frames that
-    `others` draws with a key; metrics are averaged."""
-    classifier, half = config.classifier(encoder), config.batch_size // 2
+    """So many updates on labelled frames and, if there is one, on replay; metrics are averaged."""
+    half = config.batch_size // 2
+    unlabelled = 0 if replay is None else half - round(config.labelled * half)
 
     def step(state: Vice, _: None) -> tuple[Vice, vice.Metrics]:
-        key, goal_key, other_key = jax.random.split(state.key, 3)
-        batches = _draw(goal_key, half, solved), others(other_key, half)
-        return vice.update(state.replace(key=key), *batches, config, classifier)
+        key, *keys = jax.random.split(state.key, 4)
+        drawn = Drawn(
+            _draw(keys[0], half, labelled.solved),
+            _draw(keys[1], half - unlabelled, labelled.others),
+            replay(keys[2], unlabelled) if replay is not None and unlabelled else None,
+        )
+        return vice.update(state.replace(key=key), drawn, config, config.classifier(encoder))
 
     state, metrics = jax.lax.scan(step, state, None, length=updates)
     return state, jax.tree.map(jnp.mean, metrics)
 
 
 @partial(jax.jit, static_argnames=("config", "encoder"))
-def _first(
-    start: Vice, solved: Features, others: Features, config: ViceConfig, encoder: EncoderConfig
-) -> Vice:
-    drawn = partial(_draw, frames=others)
-    return train(start, solved, drawn, config, encoder, config.first_updates)[0]
+def _first(start: Vice, labelled: Labelled, config: ViceConfig, encoder: EncoderConfig) -> Vice:
+    return train(start, labelled, config, encoder, config.first_updates)[0]
 
 
 def _draw(key: jax.Array, count: int, frames: Features) -> Features:

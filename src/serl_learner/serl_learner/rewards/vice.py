@@ -2,7 +2,9 @@
 
 Sources: variational inverse control with events, arXiv:1805.11686; end-to-end robotic learning
 with classifier rewards, arXiv:1904.07854; gradient penalty, arXiv:1704.00028; mixup,
-arXiv:1710.09412.
+arXiv:1710.09412. What the policy makes of the world is unlabelled, not negative: PURL,
+arXiv:1911.00459, with the risk of nnPU, arXiv:1703.00593, and labelled negatives as in PNU,
+arXiv:1605.06955.
 """
 
 from __future__ import annotations
@@ -10,20 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import flax.struct
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from serl_learner.rewards.config import ClassifierConfig
-from serl_learner.rewards.head import RewardHead
+from serl_learner.rewards.head import Features, RewardHead
+from serl_learner.rewards.risk import gradient_penalty, mix, risk
 from serl_learner.vision.cameras import FEATURES
 from serl_learner.vision.config import EncoderConfig
 
-Features = Mapping[str, Any]
-"""`features/<camera>` [B, h, w, c] of a frozen network."""
 Metrics = dict[str, jax.Array]
 
 
@@ -35,11 +37,15 @@ class ViceConfig:
     pooling, hidden, dropout: of RewardHead.
     learning_rate: of Adam.
     batch_size: frames per update, half of them goals; even.
+    labelled: share of the other half that comes from the frames labelled as not solved.
+    prior: share of replay's frames that may show the task solved and be called so at no cost; 0:
+        each of them counts as not solved, as in VICE.
     first_updates: on labelled frames of both kinds, before anything is learned.
     every: blocks of the agent between two of the classifier.
     updates: of the classifier in each of these.
     label_smoothing: s turns labels 1 and 0 into 1 - s/2 and s/2.
     mixup: a of Beta(a, a), from which the share of a mixture is drawn; 0: frames are not mixed.
+        Each is mixed with one of its own kind, for what is unlabelled has no label to mix.
     gradient_penalty: weight of (|d logit / d features| - 1)^2 between frames.
     threshold: of the probability, from which a frame is a success.
     frames: so many in a row end an episode.
@@ -51,13 +57,15 @@ class ViceConfig:
     dropout: float = 0.1
     learning_rate: float = 3e-4
     batch_size: int = 128
+    labelled: float = 0.5
+    prior: float = 0.1
     first_updates: int = 300
     every: int = 1
     updates: int = 1
     label_smoothing: float = 0.2
     mixup: float = 1.0
     gradient_penalty: float = 0.1
-    threshold: float = 0.7
+    threshold: float = 0.5
     frames: int = 3
 
     def __post_init__(self) -> None:
@@ -66,7 +74,7 @@ class ViceConfig:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
         if self.batch_size < 2 or self.batch_size % 2:
             raise ValueError(f"batch_size {self.batch_size} is not even, half of it are goals")
-        for name in ("label_smoothing", "dropout"):
+        for name in ("label_smoothing", "dropout", "labelled", "prior"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if not self.learning_rate > 0.0:
@@ -101,6 +109,18 @@ class Vice(flax.struct.PyTreeNode):
     optimizer: optax.OptState
 
 
+class Drawn(NamedTuple):
+    """What one update sees.
+
+    goals, others: frames labelled as solved and as not, [B/2, h, w, c] and [L, h, w, c].
+    replay: unlabelled ones, [B/2 - L, h, w, c]; None: there are none, and L is B/2.
+    """
+
+    goals: Features
+    others: Features
+    replay: Features | None
+
+
 def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) -> Vice:
     """A fresh one for features of these shapes."""
     key, head_key = jax.random.split(key)
@@ -110,72 +130,32 @@ def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) ->
 
 @partial(jax.jit, static_argnames=("config", "classifier"))
 def update(
-    vice: Vice, goals: Features, others: Features, config: ViceConfig, classifier: ClassifierConfig
+    vice: Vice, drawn: Drawn, config: ViceConfig, classifier: ClassifierConfig
 ) -> tuple[Vice, Metrics]:
-    """One step on goals and on other frames, as many of each, [B/2, h, w, c]."""
-    key, *keys = jax.random.split(vice.key, 4)
-    both = {name: jnp.concatenate([goals[name], others[name]]) for name in goals}
-    count = len(next(iter(goals.values())))
-    truth = jnp.concatenate([jnp.ones(count), jnp.zeros(count)])
-    labels = smooth(truth, config.label_smoothing)
-    mixed, targets = mix(keys[0], both, labels, config.mixup)
+    """One step on what was drawn."""
+    key, mix_key, dropout_key, between_key = jax.random.split(vice.key, 4)
+    kinds = [kind for kind in drawn if kind is not None]
+    keys = jax.random.split(mix_key, len(kinds))
+    mixed = [mix(k, kind, config.mixup) for k, kind in zip(keys, kinds, strict=True)]
+    ends = np.cumsum([len(next(iter(kind.values()))) for kind in kinds])[:-1]
+    batch = {name: jnp.concatenate([kind[name] for kind in mixed]) for name in mixed[0]}
 
     def loss(params: Any) -> tuple[jax.Array, Metrics]:
         logit = partial(_logit, RewardHead(classifier), params)
-        logits = logit(mixed, keys[1])
-        entropy = optax.sigmoid_binary_cross_entropy(logits, targets).mean()
-        penalty = gradient_penalty(keys[2], logit, mixed)
-        said = jax.nn.sigmoid(logit(both))
-        metrics = {
-            "vice_loss": entropy,
-            "vice_penalty": penalty,
-            "vice_goals": said[:count].mean(),
-            "vice_others": said[count:].mean(),
-        }
-        return entropy + config.gradient_penalty * penalty, metrics
+        logits = jnp.split(logit(batch, dropout_key), ends)
+        replay = logits[2] if drawn.replay is not None else None
+        value = risk(logits[0], logits[1], replay, config.label_smoothing, config.prior)
+        penalty = gradient_penalty(between_key, logit, batch)
+        metrics = {"vice_loss": value, "vice_penalty": penalty}
+        said = [jax.nn.sigmoid(x).mean() for x in logits]
+        metrics |= dict(zip(("vice_goals", "vice_others", "vice_replay"), said))
+        return value + config.gradient_penalty * penalty, metrics
 
     (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(vice.params)
     optimizer = optax.adam(config.learning_rate)
     change, moments = optimizer.update(gradient, vice.optimizer, vice.params)
     params = optax.apply_updates(vice.params, change)
     return vice.replace(key=key, params=params, optimizer=moments), metrics
-
-
-def smooth(labels: jax.Array, smoothing: float) -> jax.Array:
-    """1 -> 1 - s/2, 0 -> s/2."""
-    return labels * (1.0 - smoothing) + 0.5 * smoothing
-
-
-def mix(
-    key: jax.Array, features: Features, labels: jax.Array, alpha: float
-) -> tuple[Features, jax.Array]:
-    """Every frame with another of the batch: l x + (1 - l) x', l from Beta(alpha, alpha) once.
-
-    All cameras of a frame are mixed with those of the same other one, and so are the labels
-    (D13). `alpha` 0 leaves everything as it is.
-    """
-    if alpha == 0.0:
-        return {name: maps.astype(jnp.float32) for name, maps in features.items()}, labels
-    share_key, order_key = jax.random.split(key)
-    share = jax.random.beta(share_key, alpha, alpha)
-    order = jax.random.permutation(order_key, len(labels))
-
-    def mixture(x: jax.Array) -> jax.Array:
-        x = x.astype(jnp.float32)
-        return share * x + (1.0 - share) * x[order]
-
-    return {name: mixture(maps) for name, maps in features.items()}, mixture(labels)
-
-
-def gradient_penalty(key: jax.Array, logit: Any, features: Features) -> jax.Array:
-    """Mean of (|d logit / dx| - 1)^2 at points between the two halves of a batch, the norm taken
-    over the features of all cameras together (WGAN-GP, equation 3)."""
-    half = len(next(iter(features.values()))) // 2
-    share = jax.random.uniform(key, (half, 1, 1, 1))
-    between = {k: share * x[:half] + (1.0 - share) * x[half:] for k, x in features.items()}
-    slopes = jax.grad(lambda x: logit(x).sum())(between)
-    squares = sum(jnp.sum(jnp.square(s), axis=(1, 2, 3)) for s in slopes.values())
-    return jnp.mean(jnp.square(jnp.sqrt(squares + 1e-12) - 1.0))
 
 
 def judge(vice: Vice, features: Features, classifier: ClassifierConfig) -> jax.Array:

@@ -19,7 +19,7 @@ from serl_learner.agents.sac import SACAgent
 from serl_learner.episodes import EpisodeError
 from serl_learner.learner import Learner
 from serl_learner.params_codec import CorruptParams
-from serl_learner.rewards import vice
+from serl_learner.rewards import risk, vice
 from serl_learner.rewards.estimator import RewardEstimator
 from serl_learner.rewards.frame_files import read_frames
 from serl_learner.rewards.frames import BadFrames
@@ -58,24 +58,67 @@ def goals(tiny):
 
 
 def test_labels_are_smoothed_as_published():
-    np.testing.assert_allclose(vice.smooth(jnp.array([1.0, 0.0]), 0.2), [0.9, 0.1], rtol=1e-6)
+    np.testing.assert_allclose(risk.smooth(jnp.array([1.0, 0.0]), 0.2), [0.9, 0.1], rtol=1e-6)
 
 
-def test_d13_all_cameras_and_the_label_are_mixed_with_the_same_frame():
+def test_d13_all_cameras_are_mixed_with_the_same_frame():
     """Every frame says its own number, so a mixture tells what went into it."""
     number = jnp.arange(8.0)
     maps = jnp.broadcast_to(number[:, None, None, None], (8, 2, 2, 1))
-    mixed, labels = vice.mix(KEY, {"features/side": maps, "features/wrist": 10 * maps}, number, 1.0)
+    mixed = risk.mix(KEY, {"features/side": maps, "features/wrist": 10 * maps}, 1.0)
     np.testing.assert_allclose(10 * mixed["features/side"], mixed["features/wrist"], rtol=1e-6)
-    np.testing.assert_allclose(mixed["features/side"][:, 0, 0, 0], labels, rtol=1e-6)
-    assert not np.allclose(labels, number)
+    assert not np.allclose(mixed["features/side"][:, 0, 0, 0], number)
 
 
 def test_without_mixup_nothing_is_mixed():
-    features, labels = {"features/side": jnp.ones((2, 1, 1, 1), jnp.float16)}, jnp.array([1.0, 0.0])
-    mixed, same_labels = vice.mix(KEY, features, labels, 0.0)
+    features = {"features/side": jnp.ones((2, 1, 1, 1), jnp.float16)}
+    mixed = risk.mix(KEY, features, 0.0)
     np.testing.assert_array_equal(mixed["features/side"], features["features/side"])
-    np.testing.assert_array_equal(same_labels, labels)
+
+
+def logit(*probabilities):
+    p = jnp.array(probabilities)
+    return jnp.log(p / (1.0 - p))
+
+
+PLAIN = {"label_smoothing": 0.0, "prior": 0.2}
+
+
+def test_risk_by_hand_without_labelled_negatives():
+    """Goals are said to be solved with 3/4, replay with 1/2 and 3/4: as "not solved" replay costs
+    (log 2 + log 4) / 2 = 1.5 log 2, of which 0.2 log 4 may be for solved ones, and 0.8 is left."""
+    goal, replay = logit(0.75), logit(0.5, 0.75)
+    not_solved = (1.5 * np.log(2) - 0.2 * np.log(4)) / 0.8
+    expected = 0.5 * (np.log(4 / 3) + not_solved)
+    found = risk.risk(goal, jnp.zeros(0), replay, **PLAIN)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_risk_by_hand_with_labelled_negatives():
+    """Of the frames that are no goals one of four is labelled."""
+    labelled, replay = logit(0.5), logit(0.5, 0.5, 0.5)
+    of_replay = (np.log(2) - 0.2 * np.log(4)) / 0.8
+    expected = 0.5 * (np.log(4 / 3) + 0.25 * np.log(2) + 0.75 * of_replay)
+    found = risk.risk(logit(0.75), labelled, replay, **PLAIN)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("prior", "pulled"), [(0.2, False), (0.0, True)])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_a_share_of_replay_may_be_solved_at_no_cost(prior, pulled, smoothing):
+    """One of ten is as goals are, which is below `prior`: nothing pulls it down then."""
+    goal, none = logit(0.9, 0.9), jnp.zeros(0)
+    replay = logit(0.9, *[0.5 * smoothing + 1e-6] * 9)
+    slope = jax.grad(lambda x: risk.risk(goal, none, x, smoothing, prior))(replay)
+    assert (slope[0] > 1e-3) == pulled
+    assert pulled or np.all(slope == 0.0)
+
+
+def test_with_all_smoothing_there_is_nothing_below_the_least():
+    """A perfect classifier of smoothed labels: the cost is what smoothing leaves, no more."""
+    found = risk.risk(logit(0.9), logit(0.1), logit(0.1, 0.1), 0.2, 0.1)
+    least = -(0.1 * np.log(0.1) + 0.9 * np.log(0.9))
+    np.testing.assert_allclose(found, least, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(1.0, 0.0), (3.0, 4.0), (0.0, 1.0)])
@@ -87,7 +130,7 @@ def test_gradient_penalty_of_a_linear_logit(slope, expected):
     def logit(x):
         return weight * sum(jnp.sum(maps, axis=(1, 2, 3)) for maps in x.values())
 
-    found = vice.gradient_penalty(KEY, logit, features)
+    found = risk.gradient_penalty(KEY, logit, features)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -143,7 +186,8 @@ def test_it_is_trained_before_the_agent_as_often_as_it_is_told(goals):
     learner = fed(goals, every=2)
     before = jax.device_get(learner.agent.vice)
     metrics = learner.work()
-    assert {"vice_loss", "vice_penalty", "vice_goals", "vice_others"} <= metrics.keys()
+    said = {"vice_goals", "vice_others", "vice_replay"}
+    assert {"vice_loss", "vice_penalty", *said} <= metrics.keys()
     assert not same(before.params, learner.agent.vice.params)
     assert ["vice_loss" in learner.work() for _ in range(3)] == [False, True, False]
 
@@ -205,6 +249,8 @@ def test_goals_of_another_camera_or_size_are_refused_with_both(goals):
     [
         {"batch_size": 7},
         {"every": 0},
+        {"prior": 1.0},
+        {"labelled": -0.1},
         {"frames": 0},
         {"dropout": 1.0},
         {"learning_rate": 0.0},

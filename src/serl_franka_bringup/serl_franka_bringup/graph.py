@@ -20,6 +20,7 @@ from serl_franka_bringup.projection import (
     project,
     share_agent,
     share_demonstrations,
+    share_gripper,
 )
 from serl_franka_bringup.respawn import Respawn
 from serl_franka_bringup.robots import Kind
@@ -142,6 +143,7 @@ def make_graph(
     for layer in (*task.layers, apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
+    share_gripper(parameters)
     share_agent(parameters)
     share_demonstrations(parameters)
     cores = len(os.sched_getaffinity(0)) if cores is None else cores

@@ -136,13 +136,6 @@ def _hand(task: Task) -> Parameters:
     return {**moved, **({"task.solved_by": "object"} if task.scene == "pick" else {})}
 
 
-def _grasp(task: Task) -> Parameters:
-    """A gripper that the policy moves is one more dimension of an action."""
-    if task.gripper == "fixed":
-        return {}
-    return {"action_dim": 7, "agent.grasp.enabled": task.gripper == "learned"}
-
-
 def _cameras(task: Task) -> Parameters:
     """What the simulator draws, and by how much the socket moves; without pictures it stays."""
     if task.observation != "image":
@@ -230,7 +223,6 @@ def _learning(task: Task, arguments: Arguments) -> Parameters:
         **({} if by_rewards else {"learn": arguments.learn}),
         **({"warm_start.enabled": True} if clones and wanted else {}),
         **({"agent.imitation.enabled": True} if imitates and by_rewards else {}),
-        **_grasp(task),
     }
 
 
@@ -238,6 +230,14 @@ def _tensorboard(arguments: Arguments) -> Parameters:
     if not arguments.run_dir or arguments.job != "train":
         return {}
     return {"directory": str(Path(arguments.run_dir) / "tensorboard")}
+
+
+def share_gripper(parameters: dict[str, Parameters]) -> None:
+    """Tells the learner of a gripper that the actor moves: one more dimension of an action."""
+    learner, gripper = parameters["learner"], parameters["actor"].get("task.gripper", "fixed")
+    if gripper != "fixed":
+        learner.setdefault("action_dim", 7)
+        learner.setdefault("agent.grasp.enabled", gripper == "learned")
 
 
 def share_agent(parameters: dict[str, Parameters]) -> None:

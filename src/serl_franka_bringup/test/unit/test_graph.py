@@ -212,13 +212,19 @@ def test_a_task_that_moves_the_gripper_tells_every_node():
     assert by_node["learner"]["action_dim"] == 7
     assert by_node["learner"]["agent.grasp.enabled"] is True
     assert by_node["actor"]["agent.grasp.enabled"] is True
-    binary = parameters(
-        PCB.with_name("pick.yaml"),
-        "actor.task.gripper:=binary",
-        "learner.agent.grasp.enabled:=false",
-    )
+
+
+def test_who_says_how_the_gripper_moves_tells_the_learner_too():
+    binary = parameters(PCB.with_name("pick.yaml"), "actor.task.gripper:=binary")
     assert binary["actor"]["task.gripper"] == "binary"
+    assert binary["learner"]["action_dim"] == 7
+    assert binary["learner"]["agent.grasp.enabled"] is False
     assert binary["actor"]["agent.grasp.enabled"] is False
+    fixed = parameters(PCB.with_name("pick.yaml"), "actor.task.gripper:=fixed")
+    assert not {"action_dim", "agent.grasp.enabled"} & set(fixed["learner"])
+    learned = parameters(PCB, "actor.task.gripper:=learned")
+    assert learned["learner"]["action_dim"] == 7
+    assert learned["actor"]["agent.grasp.enabled"] is True
 
 
 def test_an_insertion_has_neither_gripper_nor_object():

@@ -160,7 +160,7 @@ class ActorCrew:
         seed = self._seed + 3 + self._begun
         dim = self._environment.task.action_dim
         driver = RandomDriver(dim, seed) if by_chance else self.operator()
-        return LabelledDriver(driver, self._labelling, seed)
+        return LabelledDriver(driver, self._labelling, dim, seed)
 
     def learner_trains(self) -> bool:
         """The learner has begun to update."""

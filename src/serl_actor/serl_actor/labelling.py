@@ -101,8 +101,9 @@ class Labelling:
 class LabelledDriver:
     """A driver whose episodes are labelled, and logged without being trained on."""
 
-    def __init__(self, driver: Driver, labelling: Labelling, seed: int) -> None:
+    def __init__(self, driver: Driver, labelling: Labelling, action_dim: int, seed: int) -> None:
         self._driver = driver
+        self._action_dim = action_dim
         self._rng = np.random.default_rng(seed)
         self.labelling = labelling
 
@@ -113,7 +114,8 @@ class LabelledDriver:
     def choose(self, observation: Observation, state: ArmState) -> Choice:
         """The driver's choice; once the task was solved for long enough, unsteadily back."""
         if self.labelling.draws_back:
-            action = self._rng.uniform(-0.3, 0.3, 6)
+            action = np.zeros(self._action_dim)  # a gripper stays as it is
+            action[:6] = self._rng.uniform(-0.3, 0.3, 6)
             action[2] = self._rng.uniform(-0.5, -0.1)  # the tool's z axis points at the socket
             return Choice(action, Source.EVAL)
         return replace(self._driver.choose(observation, state), source=Source.EVAL)

@@ -153,9 +153,9 @@ class InProcessCrew:
 
     def labelled(self, by_chance: bool) -> Driver:
         """The scripted expert, or chance, in episodes whose frames are labelled."""
-        seed = self._seed + 3 + self._begun
-        driver = RandomDriver(self._setup.task.action_dim, seed) if by_chance else self.operator()
-        return LabelledDriver(driver, self._labelling, seed)
+        seed, dim = self._seed + 3 + self._begun, self._setup.task.action_dim
+        driver = RandomDriver(dim, seed) if by_chance else self.operator()
+        return LabelledDriver(driver, self._labelling, dim, seed)
 
     def learner_trains(self) -> bool:
         """An update is due or done."""

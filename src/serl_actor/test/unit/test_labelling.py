@@ -43,7 +43,7 @@ def record(task, config, driver, keys, steps=40):
     environment = Environment(FakeArm(socket=task.target), with_steps(task, steps))
     episode = run_episode(
         environment,
-        LabelledDriver(driver, labelling, 0),
+        LabelledDriver(driver, labelling, task.action_dim, 0),
         Recorder(bytes(16), "actor", records.append),
         0,
         labelling=labelling,
@@ -55,6 +55,14 @@ def record(task, config, driver, keys, steps=40):
 def near(task):
     """Four steps of 1 cm above the target."""
     return replace(task, start_height=0.04, random_xy=0.0, random_yaw=0.0)
+
+
+class WithGripper(Straight):
+    """Goes there with a hand that stays open."""
+
+    def choose(self, observation, state):
+        choice = super().choose(observation, state)
+        return Choice(np.append(choice.action, 0.0), choice.source)
 
 
 def labels(records) -> list[bool]:
@@ -73,6 +81,14 @@ def test_by_truth_a_solved_episode_goes_on_and_the_arm_draws_back(near):
     assert episode.success
     back = [r.action for r in records[8:-1]]
     assert all(action[2] <= -0.1 and np.abs(action).max() <= 0.5 for action in back)
+
+
+def test_a_gripper_stays_as_it_is_while_the_arm_draws_back(near):
+    config, moved = LabelConfig(stay=3, back=4), replace(near, gripper="binary")
+    _, records = record(moved, config, WithGripper(moved), OperatorKeys())
+    actions = [r.action for r in records[:-1]]
+    assert {len(action) for action in actions} == {7}
+    assert {action[6] for action in actions} == {0.0}
 
 
 def test_what_is_labelled_is_logged_and_not_trained_on(near):

@@ -20,7 +20,8 @@ class ResetMotionConfig:
       turn_speed: largest angular speed [rad/s].
       position_tolerance: distance from the start at which the arm has arrived [m].
       rotation_tolerance: angle from the start at which the arm has arrived [rad].
-      settle_time: longest wait for the arm to arrive after the last target [s].
+      settle_time: longest wait for the arm to arrive after the last target, and before the first
+        for a gripper to open [s].
     """
 
     lift: float = 0.03

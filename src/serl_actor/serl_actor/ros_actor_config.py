@@ -53,13 +53,23 @@ class ActorNodeConfig:
         if self.lockstep and not self.simulated:
             raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
         task = self.task
-        if task.solved_by_object and not (self.simulated or self.cameras.names):
-            raise ValueError(
-                "task.solved_by is 'object', simulated is false and there are no cameras: nobody "
-                "knows where the object is"
-            )
+        if task.solved_by_object and not self.simulated:
+            self._check_seen()
         if self.agent.grasp.enabled != (task.gripper == "learned"):
             raise ValueError(
                 f"agent.grasp.enabled is {self.agent.grasp.enabled} and task.gripper is "
                 f"'{task.gripper}': a grasp critic goes with 'learned' alone"
+            )
+
+    def _check_seen(self) -> None:
+        """Of an object that a real arm moves only pictures tell where it is."""
+        lacks = ""
+        if not self.cameras.names:
+            lacks = "there are no cameras"
+        elif self.job.kind != "label" and self.reward.source == "sparse":
+            lacks = "reward.source is 'sparse', the pose"
+        if lacks:
+            raise ValueError(
+                f"task.solved_by is 'object', simulated is false and {lacks}: nobody knows where "
+                "the object is; expected cameras and reward.source 'classifier'"
             )

@@ -80,6 +80,7 @@ class RealtimeClient:
         self._max_age = cameras.limits.max_age
         self._object = ObjectTopic(node, wants_object, config.state_age)
         self._released = released
+        self._begins = None if released is None else 1.0  # opening that an episode begins with
         self._opening: float | None = None  # what the gripper was commanded last
         self._stamp_ns = 0  # of the state returned last
         self._command_seq = 0
@@ -107,6 +108,7 @@ class RealtimeClient:
             state = self._go(start)
         self._next = time.monotonic()
         self._stamp_ns = state.stamp_ns
+        self._opening = self._begins
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
@@ -233,12 +235,11 @@ class RealtimeClient:
         return state
 
     def _reset_step(self, pose: Pose) -> ArmState:
-        opening = None if self._released is None else 1.0
-        here = ArmTarget(self._workspace.clip(self._fresh().tcp_pose), opening)
+        here = ArmTarget(self._workspace.clip(self._fresh().tcp_pose), self._begins)
         while self._held():
             self._checked(self.step(here))
         self._waiting("the arm to reach the start")
-        return self._checked(self.step(ArmTarget(pose, opening)))
+        return self._checked(self.step(ArmTarget(pose, self._begins)))
 
     def _checked(self, state: ArmState) -> ArmState:
         if state.mode in BROKEN_MODES:

@@ -13,8 +13,10 @@ from std_msgs.msg import Header
 from test_robot_clients import TASK, in_thread
 
 from serl_actor.camera_views import CamerasConfig
+from serl_actor.job import JobConfig
 from serl_actor.observer import observation_spec
 from serl_actor.reset_motion import ResetMotionConfig
+from serl_actor.reward_judge import RewardConfig
 from serl_actor.robot_client import RobotError, StaleState
 from serl_actor.ros_actor_config import ActorNodeConfig
 from serl_actor.ros_object import ObjectTopic
@@ -160,6 +162,23 @@ def test_a_real_arm_opens_its_gripper_before_it_moves(bench):
     assert sim.openings[-1] == 1.0
 
 
+def test_where_a_simulator_begins_with_an_open_gripper_it_is_held_open(bench):
+    sim = bench.add(PickSim, realtime=True)
+    client = realtime(bench, None, released=0.6)
+
+    def play():
+        client.reset(TASK.target, 0)
+        client.step(ArmTarget(TASK.target, 0.0))
+        client.reset(TASK.target, 1)
+        client.hold()
+        return True
+
+    thread, done = in_thread(play)
+    bench.wait(lambda: done and len(sim.openings) > 1, "the command to hold")
+    thread.join(10.0)
+    assert sim.openings == [0.0, 1.0]
+
+
 def test_a_gripper_that_does_not_open_is_waited_for_and_named(bench):
     sim = bench.add(PickSim, realtime=True, stuck=True)
     client = realtime(bench, QUICK, released=0.6)
@@ -209,6 +228,23 @@ def test_a_grasp_critic_and_a_learned_gripper_go_together(bench, values, named):
         bench.actor(**{name.replace(".", "__"): value for name, value in values.items()})
 
 
-def test_a_real_arm_without_cameras_cannot_see_an_object():
-    with pytest.raises(ValueError, match="solved_by is 'object'"):
-        ActorNodeConfig(simulated=False, lockstep=False, task=TaskConfig(solved_by="object"))
+@pytest.mark.parametrize(
+    ("cameras", "source", "lacks"),
+    [((), "classifier", "no cameras"), (("wrist",), "sparse", "reward.source is 'sparse'")],
+)
+def test_a_real_arm_needs_pictures_to_see_an_object(cameras, source, lacks):
+    def config(source, **kwargs):
+        return ActorNodeConfig(
+            simulated=False,
+            lockstep=False,
+            task=TaskConfig(solved_by="object"),
+            cameras=CamerasConfig(cameras),
+            reward=RewardConfig(source),
+            **kwargs,
+        )
+
+    with pytest.raises(ValueError, match=f"solved_by is 'object'.*{lacks}"):
+        config(source)
+    if cameras:
+        config("classifier")
+        config("sparse", job=JobConfig(kind="label"))  # a person says what they see

@@ -17,7 +17,6 @@ from serl_actor.gripper_hand import GripperHand
 from serl_actor.intervention import Intervention
 from serl_actor.observation import ObservationScale
 from serl_actor.observer import Observer, observation_space
-from serl_actor.observer import observation_spec as observation_spec
 from serl_actor.reward_judge import Judge
 from serl_actor.robot_client import ArmFault, RobotClient, RobotError
 from serl_actor.task import TaskConfig

@@ -11,10 +11,11 @@ from conftest import FakeArm
 from test_job import FakeCrew
 
 from serl_actor.camera_views import CamerasConfig
-from serl_actor.environment import Environment, observation_spec
+from serl_actor.environment import Environment
 from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
 from serl_actor.job import Job, JobConfig, JobFailed, Phase
+from serl_actor.observer import observation_spec
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, run_episode
 from serl_learner.types import Source

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from serl_actor.camera_views import CamerasConfig
-from serl_actor.environment import observation_spec
+from serl_actor.observer import observation_spec
 from serl_actor.task import TaskConfig
 from serl_franka_bringup import config
 from serl_franka_bringup.plan import Plan, make_plan

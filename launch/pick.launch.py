@@ -1,4 +1,4 @@
-"""Pick and place: `ros2 launch serl_franka_bringup pick.launch.py gripper:=franka robot:=fr3`."""
+"""Pick and place: `ros2 launch serl_franka_bringup pick.launch.py seed:=1 roles:=robot`."""
 
 from launch import LaunchDescription
 from serl_franka_bringup.ros_launch import task_actions

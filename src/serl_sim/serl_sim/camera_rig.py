@@ -13,9 +13,10 @@ from serl_sim.renderer import COARSE, Renderer
 
 
 class CameraRig:
-    """Cameras of one scene; the thread that makes it is the one that uses it.
+    """Cameras of one scene; the thread that makes it is the one that draws.
 
-    Light and colours are the model's own and change nothing of the physics.
+    Light and colours are the model's own and change nothing of the physics. A picture that is being
+    drawn in another thread while an episode begins may have some of both episodes.
     """
 
     def __init__(self, model: mujoco.MjModel, config: CamerasConfig) -> None:

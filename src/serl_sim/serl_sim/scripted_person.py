@@ -72,8 +72,8 @@ class Answer(NamedTuple):
 class ScriptedPerson:
     """Sees the arm and what it is about, not the policy; drives as the scripted expert does.
 
-    Where there is an object, `see_object` comes before `see` or `answer`. The
-    same seeds and states give the same answers.
+    Where there is an object, `see_object` comes before `see` or `answer`. The same seeds and states
+    give the same answers.
     """
 
     def __init__(self, expert: Expert, config: PersonConfig) -> None:

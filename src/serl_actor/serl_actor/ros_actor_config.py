@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from serl_actor.agreement import check_grasp, check_seen
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.job import JobConfig
 from serl_actor.reset_motion import ResetMotionConfig
@@ -52,24 +53,6 @@ class ActorNodeConfig:
     def __post_init__(self) -> None:
         if self.lockstep and not self.simulated:
             raise ValueError("lockstep is true and simulated is false: a real arm does not wait")
-        task = self.task
-        if task.solved_by_object and not self.simulated:
-            self._check_seen()
-        if self.agent.grasp.enabled != (task.gripper == "learned"):
-            raise ValueError(
-                f"agent.grasp.enabled is {self.agent.grasp.enabled} and task.gripper is "
-                f"'{task.gripper}': a grasp critic goes with 'learned' alone"
-            )
-
-    def _check_seen(self) -> None:
-        """Of an object that a real arm moves only pictures tell where it is."""
-        lacks = ""
-        if not self.cameras.names:
-            lacks = "there are no cameras"
-        elif self.job.kind != "label" and self.reward.source == "sparse":
-            lacks = "reward.source is 'sparse', the pose"
-        if lacks:
-            raise ValueError(
-                f"task.solved_by is 'object', simulated is false and {lacks}: nobody knows where "
-                "the object is; expected cameras and reward.source 'classifier'"
-            )
+        names, task = self.cameras.names, self.task
+        check_seen(task.solved_by, self.simulated, names, self.job.kind, self.reward.source)
+        check_grasp(task.gripper, self.agent.grasp.enabled)

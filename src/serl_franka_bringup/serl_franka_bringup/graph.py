@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from serl_actor.agreement import check_seen
+from serl_actor.task import TaskConfig
 from serl_franka_bringup import config, operators, rewards, robots
 from serl_franka_bringup.arguments import Arguments, argument_names
 from serl_franka_bringup.config import ConfigError
@@ -133,6 +135,9 @@ def make_graph(
       overrides: node -> flat parameter names; they win over the arguments, these over the
         task file's overrides, and these over its `task` block.
       cores: of this machine; None: those this process may use.
+
+    Raises:
+      ConfigError: a figure cannot be, or a real arm is to move what nobody sees.
     """
     task = task.observing(arguments.observation)
     parameters = project(task.task, arguments)
@@ -146,12 +151,30 @@ def make_graph(
     share_gripper(parameters)
     share_agent(parameters)
     share_demonstrations(parameters)
+    _check_seen(task, arguments, parameters["actor"])
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     return tuple(
         _make_node(name, kind, parameters, task, arguments, cores)
         for name, kind in KINDS.items()
         if _has_role(name, arguments.roles) and _is_wanted(name, arguments, parameters[name])
     )
+
+
+def _check_seen(task: TaskFile, arguments: Arguments, actor: Mapping[str, Any]) -> None:
+    """Refuses before any driver starts what the actor would refuse once they are up."""
+    if arguments.roles == "arm":
+        return
+    seen = actor.get("cameras.names", ())
+    who = actor.get("reward.source", "sparse")
+    kind, by = actor["job.kind"], actor.get("task.solved_by", TaskConfig.solved_by)
+    try:
+        check_seen(by, actor.get("simulated", True), seen, kind, who)
+    except ValueError as error:
+        raise ConfigError(
+            f"{task.path}: scene '{task.task.scene}' with robot:={arguments.robot} "
+            f"observation:={task.task.observation} reward:={arguments.reward}: {error}; say "
+            "observation:=image reward:=classifier"
+        ) from error
 
 
 def _make_node(

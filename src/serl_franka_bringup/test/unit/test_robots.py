@@ -184,3 +184,30 @@ def test_a_run_with_the_arm_is_another_than_one_in_simulation(task, tmp_path, mo
     real = plan.make_plan(str(task), FR3, tmp_path).directory
     assert real != plan.make_plan(str(task), (), tmp_path).directory
     assert plan.make_plan(str(task), (*FR3, "namespace:=left"), tmp_path).directory == real
+
+
+def picking(path: Path, *pairs: str) -> dict[str, graph.Node]:
+    shutil.copy(CONFIG / "pick.yaml", path.with_name("pick.yaml"))
+    return nodes(path.with_name("pick.yaml"), *FR3, *pairs)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "says"),
+    [
+        ((), r"robot:=fr3 observation:=state.*there are no cameras"),
+        (("job:=record",), r"there are no cameras.*say observation:=image reward:=classifier"),
+        (("roles:=learner",), r"scene 'pick' with robot:=fr3"),
+        (("observation:=image",), r"observation:=image reward:=sparse.*reward.source is 'sparse'"),
+    ],
+)
+def test_a_real_arm_is_not_started_to_move_what_nobody_sees(task, pairs, says):
+    with pytest.raises(ConfigError, match=says) as caught:
+        picking(task, *pairs)
+    assert "pick.yaml" in str(caught.value)
+
+
+def test_a_real_arm_that_sees_an_object_or_only_drives_is_started(task):
+    assert "actor" in picking(task, "observation:=image", "reward:=classifier")
+    assert "actor" in picking(task, "observation:=image", "job:=label")
+    assert "actor" not in picking(task, "roles:=arm")
+    assert "actor" in picking(task, "actor.task.solved_by:=tool")

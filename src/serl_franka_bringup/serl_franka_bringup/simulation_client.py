@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from serl_actor.agreement import check_grasp
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.frames import Frame
 from serl_actor.intervention import Intervention
@@ -148,6 +149,9 @@ def load_setup(
     """The setup of `task` (a name or a YAML file); films of evaluations go to `film_dir`, if any.
 
     The rest is as for graph.make_graph.
+
+    Raises:
+      ConfigError: a figure cannot be, or does not go with another.
     """
     file = load_task(find_task_file(task), graph.NODES)
     arguments = rewards.complete(file, arguments, Path("runs"))
@@ -161,18 +165,23 @@ def load_setup(
     not_learning = {field.name for field in dataclasses.fields(SessionConfig)}
     not_learning |= {"goals_dir"}
     learner = {k: v for k, v in tree["learner"].items() if k not in not_learning}
+    built = config.build(LearnerConfig, learner, "learner")
+    acting = config.build(TaskConfig, tree["actor"]["task"], "actor.task")
+    try:
+        check_grasp(acting.gripper, built.agent.grasp.enabled)
+    except ValueError as error:
+        raise config.ConfigError(f"{file.path}: {error}") from error
     law = compliance.law_parameters(scene.target)
     simulation = Simulation(scene, law, tree["sim"]["control_period"])
     cameras = config.build(RigConfig, tree["sim"].get("cameras", {}), "sim.cameras")
     rig = _open_rig(cameras, simulation)
     film = config.build(FilmConfig, {**tree["sim"].get("video", {}), "directory": film_dir}, "film")
-    built = config.build(LearnerConfig, learner, "learner")
     goals = _load_goals(arguments, built)
     reward = config.build(RewardConfig, tree["actor"].get("reward", {}), "actor.reward")
     return Setup(
         seed=arguments.seed,
         job=config.build(JobConfig, tree["actor"].get("job", {}), "actor.job"),
-        task=config.build(TaskConfig, tree["actor"]["task"], "actor.task"),
+        task=acting,
         learner=built,
         cameras=config.build(CamerasConfig, tree["actor"].get("cameras", {}), "actor.cameras"),
         client=SimulationClient(

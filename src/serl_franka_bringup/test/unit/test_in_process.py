@@ -17,6 +17,7 @@ from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import run_episode
 from serl_franka_bringup import graph, in_process
+from serl_franka_bringup.config import ConfigError
 from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup, load_setup
 from serl_learner.cloning import WarmStartConfig
@@ -160,3 +161,12 @@ def test_an_evaluation_is_filmed_and_nothing_before_it(tmp_path):
     made.client.close()
     outcome = "success" if episode.success else "not_solved"
     assert [path.name for path in tmp_path.iterdir()] == [f"001_sampled_policy_{outcome}.mp4"]
+
+
+@pytest.mark.parametrize(("gripper", "enabled"), [("binary", True), ("learned", False)])
+def test_a_grasp_critic_goes_with_a_learned_gripper_in_process_too(gripper, enabled):
+    said = {"actor": {"task.gripper": gripper}, "learner": {"agent.grasp.enabled": enabled}}
+    pick = str(PCB.with_name("pick.yaml"))
+    named = f"pick.yaml: agent.grasp.enabled is {enabled} and task.gripper is '{gripper}'"
+    with pytest.raises(ConfigError, match=named):
+        load_setup(pick, graph.Arguments(), said)

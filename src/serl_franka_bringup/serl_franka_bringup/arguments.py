@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from serl_franka_bringup import operators, robots
+from serl_franka_bringup import gripper, operators, robots
 from serl_franka_bringup.task import OBSERVATIONS
 
 _NAMESPACE = re.compile(r"([A-Za-z]\w*(/[A-Za-z]\w*)*)?", re.ASCII)
@@ -112,7 +112,7 @@ class Arguments:
     def __post_init__(self) -> None:
         choices = {
             "robot": robots.ROBOTS,
-            "gripper": robots.GRIPPERS,
+            "gripper": gripper.KINDS,
             "hardware": robots.HARDWARE,
             "device": DEVICES,
             "interventions": INTERVENTIONS,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ROBOTS = ("sim", "fr3")
 HARDWARE = ("franka", "mujoco", "mock")
-GRIPPERS = ("none", "franka", "robotiq")
 CAMERAS = ("wrist_1", "wrist_2")  # names that a graph may have; cameras.yaml says which it has
 SIM_CAMERAS = ("wrist", "side", "spectator")  # of the simulated scene
 ARM_CONTROLLER = "cartesian_impedance_controller"

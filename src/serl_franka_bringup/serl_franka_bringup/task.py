@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from serl_actor.task import FRAMES, GRIPPERS
 from serl_franka_bringup import config
 from serl_franka_bringup.config import ConfigError
 
@@ -17,8 +18,6 @@ Crop = tuple[int, int, int, int]  # rows from, to; columns from, to [pixel]
 
 OBSERVATIONS = ("state", "image")
 SCENES = ("insertion", "pick")
-GRIPPERS = ("fixed", "binary", "learned")
-FRAMES = ("start", "fixture")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 from serl_actor.action import ActionScale, executable
 from serl_actor.camera_views import CamerasConfig, look
 from serl_actor.frames import StaleImage, check_frames, taken_at
-from serl_actor.gripper_hand import GripperHand
 from serl_actor.intervention import Intervention
 from serl_actor.observation import ObservationScale
 from serl_actor.observer import Observer, observation_space
@@ -24,6 +23,7 @@ from serl_actor.veto_key import VetoKey
 from serl_actor.workspace import Workspace
 from serl_controllers.arm import ArmMode, ArmState, ArmTarget
 from serl_controllers.geometry import Array
+from serl_learner.gripper_hand import GripperHand
 from serl_learner.types import Source
 
 logger = logging.getLogger(__name__)

@@ -33,7 +33,6 @@ import numpy as np
 
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Array, Pose
-from serl_learner.agents.grasp import GRIPPER as GRIPPER
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,6 @@ def observe(state: ArmState, frame: Pose, scale: ObservationScale) -> dict[str, 
         "state/wrench": np.tanh(_turned(to_frame, state.wrench) / _six(scale.force, scale.torque)),
     }
     return {key: value.astype(np.float32) for key, value in values.items()}
-
-
-def observe_gripper(measured: float, commanded: float) -> np.ndarray:
-    """`state/gripper` of two openings, 0 closed .. 1 open: float32 [2]."""
-    return np.clip(2.0 * np.array((measured, commanded)) - 1.0, -1.0, 1.0).astype(np.float32)
 
 
 def observe_object(tool: Pose, object_: Pose, frame: Pose, scale: ObservationScale) -> np.ndarray:

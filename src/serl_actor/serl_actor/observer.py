@@ -10,18 +10,17 @@ import numpy as np
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.observation import (
     FINE,
-    GRIPPER,
     KEYS,
     OBJECT,
     ObservationScale,
     observe,
-    observe_gripper,
     observe_object,
 )
 from serl_actor.robot_client import RobotClient, StaleState
 from serl_actor.task import TaskConfig
 from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Pose
+from serl_learner.gripper_hand import GRIPPER, observe_gripper
 from serl_learner.types import ObservationSpec, spec_of
 
 

@@ -12,14 +12,14 @@ from conftest import action_to_target, make_state
 from serl_actor.camera_views import CamerasConfig
 from serl_actor.environment import Environment
 from serl_actor.frames import Frame
-from serl_actor.gripper_hand import GripperHand
 from serl_actor.intervention import BASE_FRAME, Intervention
-from serl_actor.observation import GRIPPER, OBJECT, ObservationScale, observe_object
+from serl_actor.observation import OBJECT, ObservationScale, observe_object
 from serl_actor.observer import observation_spec
 from serl_actor.reward_judge import Verdict
 from serl_actor.robot_client import StaleState
 from serl_actor.task import TaskConfig
 from serl_controllers.geometry import Pose
+from serl_learner.gripper_hand import GRIPPER, GripperHand
 
 PICK = TaskConfig(gripper="learned", solved_by="object")
 CAMERAS = CamerasConfig(names=("wrist_1",), image_size=32)

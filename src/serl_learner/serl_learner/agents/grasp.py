@@ -20,10 +20,8 @@ import optax
 from serl_learner import losses
 from serl_learner.agents.adam import adam, step
 from serl_learner.agents.config import SACConfig
+from serl_learner.gripper_hand import GRIPPER as GRIPPER
 from serl_learner.networks.heads import GraspCritic
-
-GRIPPER = "state/gripper"
-"""Of the observation, [2]: measured opening, and what is commanded: -1 closed, +1 open."""
 
 
 class Grasp(flax.struct.PyTreeNode):

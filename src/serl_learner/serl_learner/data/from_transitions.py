@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from serl_learner.data.imported_gripper import toggled
 from serl_learner.data.keymap import BadMapping, KeyMap, describe
 from serl_learner.data.serl_pickle import Transition
 from serl_learner.episodes import Episode, stretch
@@ -39,22 +40,25 @@ class Reading:
         One ends where `dones` says so, and where the next observation is not that of the following
         transition: no transition of ours pairs one segment's with another's (D3). Its end is a
         success if its last reward is above 0; if it is none, it counts as a time limit whatever
-        `masks` says, for SERL stores time limits as ends (D5).
+        `masks` says, for SERL stores time limits as ends (D5). What is asked of a gripper becomes
+        what it did, see `toggled`.
 
         Raises:
-          BadMapping: an array is not there or of another size; names the transition.
+          BadMapping: an array is not there or of another size, or whether a gripper is open is
+            not known; names the transition.
         """
         made: list[Episode] = []
         records: list[Record] = []
-        seq = 0
+        seq, known = 0, True  # before the first transition a trajectory begins
         for index, transition in enumerate(transitions):
             try:
                 records.append(self._record(transition, seq, len(made), len(records)))
                 seq += 1
                 if _ends(transitions, index):
                     final = self._observe(transition["next_observations"])
-                    made.append(stretch(ACTOR, self.session, self._ended(records, final)))
-                    records, seq = [], seq + 1
+                    ended = toggled(self._ended(records, final), known)
+                    made.append(stretch(ACTOR, self.session, ended))
+                    records, seq, known = [], seq + 1, _is_done(transition)
             except BadMapping as error:
                 raise BadMapping(f"transition {index}: {error}") from error
         return made
@@ -125,9 +129,13 @@ def _flat(observation: Mapping[str, Any]) -> dict[str, Any]:
 def _ends(transitions: Sequence[Transition], index: int) -> bool:
     """Whether an episode ends with this transition."""
     here = transitions[index]
-    if index + 1 == len(transitions) or bool(np.all(here["dones"])):
+    if index + 1 == len(transitions) or _is_done(here):
         return True
     return not _same(here["next_observations"], transitions[index + 1]["observations"])
+
+
+def _is_done(transition: Transition) -> bool:
+    return bool(np.all(transition["dones"]))
 
 
 def _same(first: Any, second: Any) -> bool:

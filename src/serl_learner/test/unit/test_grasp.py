@@ -14,8 +14,8 @@ from toy import SMALL, random_batch, same
 from serl_learner import losses
 from serl_learner.agents import grasp as grasps
 from serl_learner.agents.config import GraspConfig, SACConfig
-from serl_learner.agents.grasp import GRIPPER
 from serl_learner.agents.sac import SACAgent
+from serl_learner.gripper_hand import GRIPPER
 from serl_learner.learner import LearnerConfig
 from serl_learner.networks.state_vector import state_vector
 from serl_learner.policy import Policy

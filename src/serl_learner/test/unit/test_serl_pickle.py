@@ -273,3 +273,63 @@ def test_pictures_in_a_group_of_their_own_are_found(tmp_path):
             seen = transition[group]
             transition[group] = {"state": seen["state"], "images": {"wrist_1": seen["wrist_1"]}}
     assert "image/wrist" in read(write(tmp_path / "a.pkl", made))[0].records[0].observation
+
+
+WITH_GRIPPER = parse_map(
+    {"observation": {"state/gripper": "state.gripper_pose", "state/a": "state[1:3]"}}
+)
+
+
+def gripper_transitions(wishes, measured=0.5, lengths=None):
+    """One trajectory, or several, whose actions ask these of the gripper."""
+    lengths = lengths or (len(wishes),)
+    made = serl_transitions(lengths, (True,) * len(lengths))
+    for transition, wish in zip(made, wishes, strict=True):
+        transition["actions"][6] = wish
+        for group in ("observations", "next_observations"):
+            transition[group]["state"][0, 0] = measured
+    return made
+
+
+def gripper_of(episode):
+    return [record.action[6] for record in episode.records[:-1]]
+
+
+def test_what_is_asked_of_a_closed_gripper_at_every_step_is_stored_as_one_toggle(tmp_path):
+    wishes = (0, -1, -0.93, -1, 0.4, 1, 0.95, -1, -1)
+    made = gripper_transitions(wishes)
+    (episode,) = read(write(tmp_path / "a.pkl", made), WITH_GRIPPER)
+    assert gripper_of(episode) == [0, -1, 0, 0, 0, 1, 0, -1, 0]
+    commanded = [record.observation["state/gripper"][1] for record in episode.records]
+    assert commanded == [1, 1, -1, -1, -1, -1, 1, 1, -1, -1]
+    np.testing.assert_array_equal(episode.records[0].action[:6], made[0]["actions"][:6])
+
+
+def test_every_trajectory_begins_with_an_open_gripper(tmp_path):
+    made = gripper_transitions((-1, -1, 0, -1, -1), lengths=(2, 3))
+    first, second = read(
+        write(tmp_path / "a.pkl", made), parse_map({"observation": {"a": "state"}})
+    )
+    assert (gripper_of(first), gripper_of(second)) == ([-1, 0], [0, -1, 0])
+
+
+def test_a_measured_opening_is_observed_as_the_actor_would(tmp_path):
+    path = write(tmp_path / "a.pkl", gripper_transitions((0, 0), measured=0.75))
+    (episode,) = read(path, WITH_GRIPPER)
+    np.testing.assert_array_equal(episode.records[0].observation["state/gripper"], (0.5, 1.0))
+
+
+@pytest.mark.parametrize("measured", [200.0, -0.1, np.nan])
+def test_a_measured_opening_beyond_its_limits_is_refused(tmp_path, measured):
+    path = write(tmp_path / "a.pkl", gripper_transitions((0, 0), measured=measured))
+    with pytest.raises(BadMapping, match=r"state/gripper is \[.*expected one number.*0 closed"):
+        read(path, WITH_GRIPPER)
+
+
+def test_d03_after_a_gap_nobody_knows_whether_the_gripper_is_open(tmp_path):
+    made = gripper_transitions((0, -1, -1, -1, 1))
+    del made[2]
+    path = write(tmp_path / "a.pkl", made)
+    with pytest.raises(BadMapping, match="step 0 of episode 1 is missing.*whether the gripper is"):
+        read(path, WITH_GRIPPER)
+    assert len(read(path)) == 2  # without the gripper

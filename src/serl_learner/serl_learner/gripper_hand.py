@@ -1,8 +1,13 @@
-"""What a gripper is commanded, and what an action makes of it."""
+"""What a gripper is commanded, what an action makes of it, and what is observed of it."""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
+
+GRIPPER = "state/gripper"
+"""Of an observation, [2]: measured opening, and what is commanded: -1 closed, +1 open."""
 
 CLOSE, OPEN = -0.5, 0.5
 """Below the one the last dimension of an action closes the gripper, above the other it opens it."""
@@ -32,3 +37,8 @@ class GripperHand:
         before = self.opening
         self.opening = 0.0 if wish < CLOSE else 1.0 if wish > OPEN else before
         return self.opening - before
+
+
+def observe_gripper(measured: float, commanded: float) -> np.ndarray:
+    """`state/gripper` of two openings, 0 closed .. 1 open: float32 [2]."""
+    return np.clip(2.0 * np.array((measured, commanded)) - 1.0, -1.0, 1.0).astype(np.float32)

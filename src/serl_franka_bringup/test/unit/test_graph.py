@@ -232,3 +232,13 @@ def test_an_insertion_has_neither_gripper_nor_object():
     assert "action_dim" not in by_node["learner"]
     assert "scene.kind" not in by_node["sim"]
     assert not {"task.gripper", "task.solved_by"} & set(by_node["actor"])
+
+
+def test_picking_is_learned_from_cameras_where_asked_for_and_else_as_before():
+    pick = PCB.with_name("pick.yaml")
+    state, image = parameters(pick), parameters(pick, "observation:=image")
+    assert image["sim"]["cameras.names"] == image["actor"]["cameras.names"] == ["wrist", "side"]
+    assert image["learner"]["prior_bytes"] == 256 * 2**20
+    assert not [name for node in state.values() for name in node if name.startswith("cameras.")]
+    assert not {"prior_bytes", "replay_bytes"} & set(state["learner"])
+    assert "task.frame" not in state["actor"]

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from serl_actor.observation import OBJECT
 from serl_franka_bringup.picture import picture
+from serl_learner.gripper_hand import GRIPPER
 from serl_learner.types import Record
 from serl_learner.vision.cameras import IMAGE
 
 MOMENTS = 5
 """Pictures of each camera, the first and the last of the episode among them."""
 AXES = ("x", "y", "z", "rx", "ry", "rz", "gripper")
+_OTHERWISE = {
+    OBJECT: ("tool to x", "tool to y", "tool to z", "x", "y", "z"),
+    GRIPPER: ("measured", "commanded"),
+}
+"""Names of the numbers of vectors that are no pose, twist or action."""
 _BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03)}  # of a legend
 _HEIGHT, _FRAME = 1.5, 1.9  # of a curve, and of a row of pictures [inch]
 
@@ -60,15 +67,18 @@ def _frames(axis: Any, pictures: Sequence[np.ndarray], times: np.ndarray, key: s
 
 
 def _curves(axis: Any, times: np.ndarray, values: np.ndarray, name: str) -> None:
-    for dim in range(values.shape[1]):
-        axis.plot(times[: len(values)], values[:, dim], label=_axis_name(dim, values.shape[1]))
+    for dim, label in enumerate(names_of(name, values.shape[1])):
+        axis.plot(times[: len(values)], values[:, dim], label=label)
     axis.set_ylabel(name, fontsize=8)
     axis.set_xlim(times[0], times[-1])
     axis.legend(fontsize=7, **_BESIDE)
 
 
-def _axis_name(dim: int, size: int) -> str:
-    return AXES[dim] if size in (6, 7) else str(dim)
+def names_of(key: str, size: int) -> tuple[str, ...]:
+    """What each of the numbers of a vector is; counted where nobody knows."""
+    if len(_OTHERWISE.get(key, ())) == size:
+        return _OTHERWISE[key]
+    return AXES[:size] if size in (6, 7) else tuple(map(str, range(size)))
 
 
 def _outcome(above: Any, below: Any, records: Sequence[Record], times: np.ndarray) -> None:

@@ -13,6 +13,7 @@ from PIL import Image
 from recorded_episodes import STATE, make_records, write_episode, write_episodes
 
 from serl_franka_bringup import cli, job_command
+from serl_franka_bringup.data_picture import names_of
 from serl_franka_bringup.progress import Progress
 from serl_franka_bringup.session import Ending
 from serl_learner.ros_log import read_episode
@@ -79,6 +80,15 @@ def test_show_draws_pictures_and_curves(tmp_path, capsys):
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 1000  # the pictures are in it
     assert cli.main(["data", "show", str(directory), "--episode", "2", "-o", str(out)]) == 2
     assert "holds 2 episodes; there is no 2" in capsys.readouterr().err
+
+
+def test_what_is_shown_of_an_object_is_two_places_and_no_rotation():
+    names = names_of("state/object", 6)
+    assert names == ("tool to x", "tool to y", "tool to z", "x", "y", "z")
+    assert names_of("state/gripper", 2) == ("measured", "commanded")
+    assert names_of("state/tcp_pose", 6)[3:] == ("rx", "ry", "rz")
+    assert names_of("action", 7)[6] == "gripper"
+    assert names_of("state/object", 3) == ("0", "1", "2")
 
 
 def test_import_takes_bags_once(tmp_path, capsys):

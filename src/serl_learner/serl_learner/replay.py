@@ -124,12 +124,43 @@ def sample(ring: Ring, key: jax.Array, batch: int) -> Transition:
     return jax.tree.map(lambda leaf: leaf[index], ring.data)
 
 
-def sample_following(ring: Ring, key: jax.Array, batch: int) -> Frame:
+def called_frames(ring: Ring, count: int) -> jax.Array:
+    """Slots of the frames on which a success was called: those that ended an episode as one, and
+    of each the `count` - 1 frames before it; bool, of all frames that the ring can hold.
+
+    A success that was taken back is none.
+    """
+    before, after = ring.data["frames"][:, -1], ring.data["next_frames"][:, -1]
+    called = jnp.zeros(len(jax.tree.leaves(ring.frames)[0]), bool)
+    called = called.at[after].max(_held(ring) & (ring.data["reward"] > 0.0))
+    for _ in range(count - 1):
+        called = called.at[before].max(_held(ring) & called[after])
+    return called
+
+
+def sample_following(
+    ring: Ring, key: jax.Array, batch: int, wanted: jax.Array
+) -> tuple[Frame, jax.Array]:
     """What came of `batch` transitions, uniform with replacement: for every camera the newest
-    frame of the next observation, [batch, ...]; the ring must not be empty."""
+    frame of the next observation, [batch, ...]; the ring must not be empty.
+
+    Only frames in `wanted` slots, bool; and whether there is any: if not, of all.
+    """
     row_key, crop_key = jax.random.split(key)
-    slots = ring.data["next_frames"][_newest_rows(ring, row_key, batch)]
-    return {k: x[:, 0] for k, x in look_up(ring.frames or {}, slots[:, -1:], crop_key).items()}
+    slots = ring.data["next_frames"][:, -1:]
+    held = _held(ring)
+    among = held & wanted[slots[:, 0]]
+    count = jnp.cumsum(jnp.where(jnp.any(among), among, held))
+    number = jax.random.randint(row_key, (batch,), 0, count[-1])
+    rows = jnp.searchsorted(count, number, side="right")
+    found = look_up(ring.frames or {}, slots[rows], crop_key)
+    return {name: x[:, 0] for name, x in found.items()}, jnp.any(among)
+
+
+def _held(ring: Ring) -> jax.Array:
+    """Slots of the newest `size` transitions, bool [capacity]."""
+    age = (ring.head - 1 - jnp.arange(ring.capacity)) % ring.capacity
+    return age < ring.size
 
 
 def sample_mixed(prior: Ring, online: Ring, key: jax.Array, batch: int) -> Transition:

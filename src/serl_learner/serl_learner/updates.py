@@ -10,7 +10,7 @@ import optax
 
 from serl_learner.agents.config import SACConfig
 from serl_learner.agents.sac import Metrics, SACAgent
-from serl_learner.replay import Ring, Transition, sample_following, sample_mixed
+from serl_learner.replay import Ring, Transition, called_frames, sample_following, sample_mixed
 from serl_learner.rewards import goals, vice
 from serl_learner.rewards.vice import Features, Vice
 from serl_learner.vision.augment import augment
@@ -102,5 +102,9 @@ def update_vice(
 ) -> tuple[Vice, Metrics]:
     """Trains the classifier, `updates` times, on goals against what the actors came to; `shown`
     and `others` are features of the labelled frames' crops, [N, K, h, w, c]."""
-    labelled, came_to = goals.Labelled(shown, others), partial(sample_following, online)
+    labelled, frames = goals.Labelled(shown, others), called_frames(online, config.vice.frames)
+
+    def came_to(key: jax.Array, count: int, called: bool) -> tuple[Features, jax.Array]:
+        return sample_following(online, key, count, frames if called else ~frames)
+
     return goals.train(state, labelled, config.vice, config.encoder, config.vice.updates, came_to)

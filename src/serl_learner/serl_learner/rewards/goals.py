@@ -28,8 +28,9 @@ GOALS = 200
 OTHERS = 600
 """Labelled frames that do not, at most."""
 
-Replay = Callable[[jax.Array, int], Features]
-"""Draws, with a key, so many frames of replay, [count, h, w, c]."""
+Replay = Callable[[jax.Array, int, bool], tuple[Features, jax.Array]]
+"""Draws, with a key, so many frames of replay on which a success was called, or so many others,
+[count, h, w, c]; and says whether there is any. If there is none, it draws from all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +122,22 @@ def train(
 ) -> tuple[Vice, vice.Metrics]:
     """So many updates on labelled frames and, if there is one, on replay; metrics are averaged."""
     half = config.batch_size // 2
-    unlabelled = 0 if replay is None else half - round(config.labelled * half)
+    shares = (config.labelled, config.called) if replay else (1.0, 0.0)
+    labelled_count, called_count = (round(share * half) for share in shares)
+
+    def draw(key: jax.Array) -> Drawn:
+        keys = jax.random.split(key, 4)
+        solved = _draw(keys[0], half, labelled.solved)
+        others = _draw(keys[1], labelled_count, labelled.others)
+        if replay is None:
+            return Drawn(solved, others)
+        came_to, _ = replay(keys[2], half - labelled_count - called_count, False)
+        others = {name: jnp.concatenate([maps, came_to[name]]) for name, maps in others.items()}
+        return Drawn(solved, others, *replay(keys[3], called_count, True))
 
     def step(state: Vice, _: None) -> tuple[Vice, vice.Metrics]:
-        key, *keys = jax.random.split(state.key, 4)
-        drawn = Drawn(
-            _draw(keys[0], half, labelled.solved),
-            _draw(keys[1], half - unlabelled, labelled.others),
-            replay(keys[2], unlabelled) if replay is not None and unlabelled else None,
-        )
+        key, draw_key = jax.random.split(state.key)
+        drawn = draw(draw_key)
         return vice.update(state.replace(key=key), drawn, config, config.classifier(encoder))
 
     state, metrics = jax.lax.scan(step, state, None, length=updates)

@@ -16,40 +16,38 @@ from serl_learner.rewards.head import Features
 def risk(
     goals: jax.Array,
     others: jax.Array,
-    replay: jax.Array | None,
+    called: jax.Array,
+    count: jax.Array | int,
     label_smoothing: float,
     prior: float,
 ) -> jax.Array:
-    """What a head minimises: solved and not solved frames weigh one half each.
+    """What the classifier minimises: solved frames and the rest weigh one half each.
 
-    Of replay a share p, `prior`, may be solved. As "not solved" the rest of it costs
-    max(0, R_u - p R_g) / (1 - p), where R_u is what all of it costs and R_g what goals would
-    (nnPU, equations 5 and 6); costs are counted from the least that smoothed labels allow. Once
-    replay costs no more than p R_g, nothing pulls at it.
+    Of the frames on which a success was called a share p, `prior`, may be solved. As "not solved"
+    they cost max(0, R_u - p R_g), where R_u is what all of them cost and R_g what goals would
+    (nnPU, equation 6); costs are counted from the least that smoothed labels allow. Once they cost
+    no more than p R_g, nothing pulls at them.
 
     Args:
-      goals: logits of frames that are labelled as solved, [G].
-      others: of frames that are labelled as not solved, [L]; may be none.
-      replay: of unlabelled frames, [U]; None: there are none, then there are others.
+      goals: logits of frames that show the task solved, [G].
+      others: of frames that do not, [N].
+      called: of frames on which a success was called, [C].
+      count: as many as these weigh, beside N of the others: C, or 0 for none.
       label_smoothing, prior: see ViceConfig.
 
     Returns:
-      Scalar; others and replay weigh as many as they are.
+      Scalar.
     """
     s = 0.5 * label_smoothing
     least = entr(s) + entr(1.0 - s)
 
     def cost(logits: jax.Array, label: float) -> jax.Array:
         target = smooth(jnp.full_like(logits, label), label_smoothing)
-        return optax.sigmoid_binary_cross_entropy(logits, target).mean()
+        return optax.sigmoid_binary_cross_entropy(logits, target).sum() / max(len(logits), 1)
 
-    parts = [(len(others), cost(others, 0.0))] if len(others) else []
-    if replay is not None:
-        excess = cost(replay, 0.0) - least - prior * (cost(goals, 0.0) - least)
-        parts.append((len(replay), least + jnp.maximum(excess, 0.0) / (1.0 - prior)))
-    count = sum(number for number, _ in parts)
-    not_solved = sum(number / count * value for number, value in parts)
-    return 0.5 * (cost(goals, 1.0) + not_solved)
+    excess = jnp.maximum(cost(called, 0.0) - least - prior * (cost(goals, 0.0) - least), 0.0)
+    rest = len(others) * cost(others, 0.0) + count * (least + excess)
+    return 0.5 * (cost(goals, 1.0) + rest / (len(others) + count))
 
 
 def smooth(labels: jax.Array, smoothing: float) -> jax.Array:

@@ -2,9 +2,8 @@
 
 Sources: variational inverse control with events, arXiv:1805.11686; end-to-end robotic learning
 with classifier rewards, arXiv:1904.07854; gradient penalty, arXiv:1704.00028; mixup,
-arXiv:1710.09412. What the policy makes of the world is unlabelled, not negative: PURL,
-arXiv:1911.00459, with the risk of nnPU, arXiv:1703.00593, and labelled negatives as in PNU,
-arXiv:1605.06955.
+arXiv:1710.09412. Where a success was called, what the policy makes of the world is unlabelled, not
+negative: PURL, arXiv:1911.00459, with the risk of nnPU, arXiv:1703.00593.
 """
 
 from __future__ import annotations
@@ -38,15 +37,18 @@ class ViceConfig:
     learning_rate: of Adam.
     batch_size: frames per update, half of them goals; even.
     labelled: share of the other half that comes from the frames labelled as not solved.
-    prior: share of replay's frames that may show the task solved and be called so at no cost; 0:
-        each of them counts as not solved, as in VICE.
+    called: share of it that comes from the frames of replay on which a success was called; the
+        rest is all other replay.
+    prior: share of these frames that may show the task solved at no cost; 0: each counts as not
+        solved, as in VICE.
     first_updates: on labelled frames of both kinds, before anything is learned.
     every: blocks of the agent between two of the classifier.
     updates: of the classifier in each of these.
     label_smoothing: s turns labels 1 and 0 into 1 - s/2 and s/2.
     mixup: a of Beta(a, a), from which the share of a mixture is drawn; 0: frames are not mixed.
         Each is mixed with one of its own kind, for what is unlabelled has no label to mix.
-    gradient_penalty: weight of (|d logit / d features| - 1)^2 between frames.
+    gradient_penalty: weight of (|d logit / d features| - 1)^2 between frames; VICE's is 10, and
+        its mixup 1: with either, frames far from any goal were called solved (docs/rewards.md).
     threshold: of the probability, from which a frame is a success.
     frames: so many in a row end an episode.
     """
@@ -57,15 +59,16 @@ class ViceConfig:
     dropout: float = 0.1
     learning_rate: float = 3e-4
     batch_size: int = 128
-    labelled: float = 0.5
-    prior: float = 0.1
-    first_updates: int = 300
+    labelled: float = 0.25
+    called: float = 0.25
+    prior: float = 0.7
+    first_updates: int = 1000
     every: int = 1
     updates: int = 1
     label_smoothing: float = 0.2
-    mixup: float = 1.0
-    gradient_penalty: float = 0.1
-    threshold: float = 0.5
+    mixup: float = 0.0
+    gradient_penalty: float = 0.0
+    threshold: float = 0.3
     frames: int = 3
 
     def __post_init__(self) -> None:
@@ -74,9 +77,11 @@ class ViceConfig:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
         if self.batch_size < 2 or self.batch_size % 2:
             raise ValueError(f"batch_size {self.batch_size} is not even, half of it are goals")
-        for name in ("label_smoothing", "dropout", "labelled", "prior"):
+        for name in ("label_smoothing", "dropout", "labelled", "called", "prior"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
+        if not self.labelled + self.called < 1.0:
+            raise ValueError(f"labelled {self.labelled} and called {self.called} leave no replay")
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate {self.learning_rate} is not above 0")
         for name in ("mixup", "gradient_penalty"):
@@ -112,13 +117,15 @@ class Vice(flax.struct.PyTreeNode):
 class Drawn(NamedTuple):
     """What one update sees.
 
-    goals, others: frames labelled as solved and as not, [B/2, h, w, c] and [L, h, w, c].
-    replay: unlabelled ones, [B/2 - L, h, w, c]; None: there are none, and L is B/2.
+    goals, others: frames that show the task solved, and that do not, [B/2, h, w, c], [N, h, w, c].
+    called: frames on which a success was called, [B/2 - N, h, w, c]; None: B/2 is N.
+    any_called: bool scalar; false: there are none, and `called` are any.
     """
 
     goals: Features
     others: Features
-    replay: Features | None
+    called: Features | None = None
+    any_called: jax.Array | bool = False
 
 
 def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) -> Vice:
@@ -134,7 +141,7 @@ def update(
 ) -> tuple[Vice, Metrics]:
     """One step on what was drawn."""
     key, mix_key, dropout_key, between_key = jax.random.split(vice.key, 4)
-    kinds = [kind for kind in drawn if kind is not None]
+    kinds = [kind for kind in drawn[:3] if kind is not None]
     keys = jax.random.split(mix_key, len(kinds))
     mixed = [mix(k, kind, config.mixup) for k, kind in zip(keys, kinds, strict=True)]
     ends = np.cumsum([len(next(iter(kind.values()))) for kind in kinds])[:-1]
@@ -143,13 +150,16 @@ def update(
     def loss(params: Any) -> tuple[jax.Array, Metrics]:
         logit = partial(_logit, RewardHead(classifier), params)
         logits = jnp.split(logit(batch, dropout_key), ends)
-        replay = logits[2] if drawn.replay is not None else None
-        value = risk(logits[0], logits[1], replay, config.label_smoothing, config.prior)
-        penalty = gradient_penalty(between_key, logit, batch)
-        metrics = {"vice_loss": value, "vice_penalty": penalty}
+        called = logits[2] if len(logits) > 2 else jnp.zeros(0)
+        count = jnp.where(drawn.any_called, len(called), 0)
+        value = risk(logits[0], logits[1], called, count, config.label_smoothing, config.prior)
+        metrics = {"vice_loss": value}
         said = [jax.nn.sigmoid(x).mean() for x in logits]
-        metrics |= dict(zip(("vice_goals", "vice_others", "vice_replay"), said))
-        return value + config.gradient_penalty * penalty, metrics
+        metrics |= dict(zip(("vice_goals", "vice_others", "vice_called"), said))
+        if config.gradient_penalty > 0.0:
+            metrics["vice_penalty"] = gradient_penalty(between_key, logit, batch)
+            value += config.gradient_penalty * metrics["vice_penalty"]
+        return value, metrics
 
     (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(vice.params)
     optimizer = optax.adam(config.learning_rate)

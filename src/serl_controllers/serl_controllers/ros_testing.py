@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -80,6 +81,27 @@ class Bench:
             assert time.monotonic() < give_up, f"waited {limit} s for {what}; {said()}"
             self.spin()
         return value
+
+    def action_client(
+        self, node: Node, kind: Any, name: str, deadline: float | None = None
+    ) -> ActionClient:
+        """A client that has found its server, for a probe.
+
+        It is made anew a few times: once in some hundred times Fast DDS never matches a client
+        with a server that it knows of.
+        """
+        limit = self.deadline if deadline is None else deadline
+        client, made = ActionClient(node, kind, name), time.monotonic()
+
+        def found() -> bool:
+            nonlocal client, made
+            if not client.server_is_ready() and time.monotonic() > made + limit / 6:
+                client.destroy()
+                client, made = ActionClient(node, kind, name), time.monotonic()
+            return client.server_is_ready()
+
+        self.wait(found, f"the action {name}", deadline=limit)
+        return client
 
     def close(self) -> None:
         """Ends all nodes."""

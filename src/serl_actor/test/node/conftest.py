@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from fakes import FakeLearner, FakeSim
@@ -65,22 +64,8 @@ class ActorBench(Bench):
         return self.wait(lambda: learner.phase == phase, f"phase {phase}", learner)
 
     def evaluation(self, node: Node) -> ActionClient:
-        """A client that has found the actor's `evaluate` action.
-
-        It is made anew every few seconds: once in some hundred times Fast DDS never matches a
-        client with a server that it knows of.
-        """
-        client, made = ActionClient(node, Evaluate, "evaluate"), time.monotonic()
-
-        def found() -> bool:
-            nonlocal client, made
-            if not client.server_is_ready() and time.monotonic() > made + DEADLINE / 6:
-                client.destroy()
-                client, made = ActionClient(node, Evaluate, "evaluate"), time.monotonic()
-            return client.server_is_ready()
-
-        self.wait(found, "the action server")
-        return client
+        """A client that has found the actor's `evaluate` action."""
+        return self.action_client(node, Evaluate, "evaluate")
 
     def close(self):
         for node in self._nodes:

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from fakes import LAW, URDF, FakeGripper, FakeLaw, FakeManager, FakeRobot, Probe
-from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float32, String
 from std_srvs.srv import Trigger
@@ -40,7 +39,6 @@ class Arm:
         self.law = bench.add(FakeLaw, self.manager)
         self.probe = bench.add(Probe, bench)
         self.recovers = self.probe.create_client(Trigger, "arm/recover")
-        self.mover = ActionClient(self.probe, JointReset, "arm/joint_reset")
         self.probe.next_state(lambda s: s.mode is ArmMode.IMPEDANCE)
 
     def describe(self) -> None:
@@ -50,8 +48,8 @@ class Arm:
 
     def move(self, q):
         """Sends a joint reset and returns its goal handle."""
-        self.probe.bench.wait(self.mover.server_is_ready, "arm/joint_reset")
-        future = self.mover.send_goal_async(JointReset.Goal(q=q, max_velocity=1.0))
+        mover = self.probe.bench.action_client(self.probe, JointReset, "arm/joint_reset")
+        future = mover.send_goal_async(JointReset.Goal(q=q, max_velocity=1.0))
         return self.probe.bench.wait(lambda: future.done() and future.result(), "an answer")
 
     def result(self, handle) -> JointReset.Result:

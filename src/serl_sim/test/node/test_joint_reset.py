@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from probe import Probe
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
 from serl_controllers.arm import ArmMode
@@ -23,8 +22,7 @@ def probe(bench, request):
     bench.add(SimNode, parameters={"realtime": request.param})
     node = bench.add(Probe, bench)
     node.wait_for_sim()
-    node.mover = ActionClient(node, JointReset, "arm/joint_reset")
-    bench.wait(node.mover.server_is_ready, "arm/joint_reset")
+    node.mover = bench.action_client(node, JointReset, "arm/joint_reset")
     node.start = state_from_msg(node.reset().state)
     return node
 

@@ -51,7 +51,8 @@ def _toggled(record: Record, hand: GripperHand) -> Record:
     if record.action is None:
         return replace(record, observation=observation)
     action = record.action.copy()
-    action[-1] = hand.command(float(action[-1]))
+    if np.isfinite(action[-1]):  # else it stays so, for what checks records to refuse
+        action[-1] = hand.command(float(action[-1]))
     return replace(record, observation=observation, action=action)
 
 

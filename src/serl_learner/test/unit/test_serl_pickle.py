@@ -15,6 +15,8 @@ from serl_learner.data.from_transitions import Reading, mappable, session_of
 from serl_learner.data.keymap import BadMapping, parse_map
 from serl_learner.data.serl_pickle import BadPickle, load_transitions
 from serl_learner.episodes import is_demonstration
+from serl_learner.types import spec_of
+from serl_learner.validation import RejectedRecord, check_record
 
 SESSION = bytes(range(16))
 MAP = parse_map(
@@ -333,3 +335,12 @@ def test_d03_after_a_gap_nobody_knows_whether_the_gripper_is_open(tmp_path):
     with pytest.raises(BadMapping, match="step 0 of episode 1 is missing.*whether the gripper is"):
         read(path, WITH_GRIPPER)
     assert len(read(path)) == 2  # without the gripper
+
+
+def test_a_wish_that_is_not_finite_is_not_made_one(tmp_path):
+    made = gripper_transitions((0, np.nan, -1))
+    (episode,) = read(write(tmp_path / "a.pkl", made), WITH_GRIPPER)
+    np.testing.assert_array_equal(gripper_of(episode), (0, np.nan, -1))
+    spec = spec_of(episode.records[0].observation)
+    with pytest.raises(RejectedRecord, match="not in"):
+        check_record(episode.records[1], spec, 7)

@@ -12,8 +12,10 @@ BASELINES = ("-m", "serl_franka_bringup.baselines", *STATE)
 RLPD = (*IN_PROCESS, "--max-steps", "3500", "--eval-every", "500")
 VISION = ("-m", "serl_franka_bringup.in_process", "--observation", "image")
 HIL = (*IN_PROCESS, "--max-steps", "3000", "--eval-every", "250", "--eval-episodes", "20")
-PICK = ("-m", "serl_franka_bringup.in_process", "--task", "pick", "--max-steps", "2500")
-BINARY = ("actor.task.gripper=binary",)
+PICK = (
+    *("-m", "serl_franka_bringup.in_process", "--task", "pick", "--max-steps", "2500"),
+    *("--eval-every", "500", "--eval-episodes", "20"),
+)
 SMALL = ("learner.agent.encoder.kind=small", "learner.utd_ratio=4", "learner.batch_size=64")
 FOOLING = ("-m", "serl_franka_bringup.adversarial_check", "--picture", "{out}/reward_fooled.png")
 PERIOD = ("-m", "serl_franka_bringup.period_report")
@@ -123,11 +125,11 @@ ROWS: Mapping[str, Row] = {
     ),
     "pick": Row(
         "pick and place: the gripper's toggles are chosen by a grasp critic",
-        (*PICK, "--eval-every", "500", "--eval-episodes", "20"),
+        PICK,
     ),
     "pick-binary": Row(
         "the same with the gripper as one more dimension of the Gaussian policy",
-        (*PICK, "--eval-every", "500", "--eval-episodes", "20", "--set", *BINARY),
+        (*PICK, "--set", "actor.task.gripper=binary"),
     ),
     "pcb-reward-adversarial": Row(
         "how often a policy that maximises the reward classifier's output fools it, before and "

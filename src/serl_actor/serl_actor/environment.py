@@ -194,10 +194,11 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
     def _intervene(self, intervention: Intervention) -> Array:
         """The action [A] that the operator means; not finite if what they said is not."""
         pose = self.state.tcp_pose
-        arm = intervention.action(pose)
-        if self._others_drove and np.all(np.isfinite(arm)):
-            arm = self._action_scale.taken_over(arm, pose, self.state.commanded_pose)
-        return np.append(arm, intervention.gripper) if self.task.moves_gripper else arm
+        action = intervention.whole_action(pose, self.task.action_dim)
+        if self._others_drove and np.all(np.isfinite(action[:6])):
+            commanded = self.state.commanded_pose
+            action[:6] = self._action_scale.taken_over(action[:6], pose, commanded)
+        return action
 
     def _execute(self, action: Array) -> np.ndarray:
         target, executed = executable(

@@ -74,3 +74,8 @@ class Intervention:
                 f"{TCP_FRAME!r} or {BASE_FRAME!r}"
             )
         return np.clip(twist, -1.0, 1.0)
+
+    def whole_action(self, tcp_pose: Pose, action_dim: int) -> Array:
+        """The action [`action_dim`] that the operator means: that of the arm and, if there are 7
+        dimensions, the gripper's. Raises as `action`."""
+        return np.append(self.action(tcp_pose), self.gripper)[:action_dim]

@@ -58,8 +58,7 @@ def film_episode(task: str, seed: int) -> tuple[list[Pictures], float]:
     def act(observation: Observation, state: ArmState) -> np.ndarray:
         said = driver.choose(observation, state).intervention
         assert said is not None
-        whole = np.append(said.action(state.tcp_pose), said.gripper)
-        actions.append(whole[: setup.task.action_dim])
+        actions.append(said.whole_action(state.tcp_pose, setup.task.action_dim))
         return actions[-1]
 
     seen = _film(setup, seed, act)

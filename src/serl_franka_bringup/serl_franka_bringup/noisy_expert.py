@@ -41,10 +41,11 @@ class NoisyExpert:
 
     def choose(self, observation: Observation, state: Any) -> Choice:
         """A disturbed action, within its limits."""
-        said = self._expert.choose(observation, state).intervention
-        assert said is not None
-        action = said.action(state.tcp_pose)
-        action = action + self._noise * self._rng.normal(size=action.shape)
+        choice = self._expert.choose(observation, state)
+        assert choice.intervention is not None
+        dim = len(choice.action)
+        action = choice.intervention.whole_action(state.tcp_pose, dim)
+        action = action + self._noise * self._rng.normal(size=dim)
         return Choice(np.clip(action, -1.0, 1.0), Source.POLICY)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
@@ -12,9 +11,7 @@ from serl_actor.robot_client import StaleState
 from serl_controllers.geometry import Pose
 from serl_controllers.ros_arm import ns_from_time, pose_from_msg
 from serl_controllers.ros_qos import STATE
-
-KEPT = 64
-"""The newest poses; one of them belongs to any state of now."""
+from serl_controllers.stamped_poses import StampedPoses
 
 
 class ObjectTopic:
@@ -27,7 +24,7 @@ class ObjectTopic:
         """
         self._node, self._wanted, self._slack_ns = node, wanted, round(1e9 * slack)
         self._changed = threading.Condition()
-        self._poses: deque[tuple[int, Pose]] = deque(maxlen=KEPT)
+        self._poses = StampedPoses()
         if wanted:
             node.create_subscription(PoseStamped, "scene/object", self._on_pose, STATE)
 
@@ -36,7 +33,9 @@ class ObjectTopic:
         if not self._wanted:
             return True
         with self._changed:
-            return self._changed.wait_for(lambda: self._find(stamp_ns) is not None, timeout)
+            return self._changed.wait_for(
+                lambda: self._poses.get(stamp_ns, self._slack_ns) is not None, timeout
+            )
 
     def at_stamp(self, stamp_ns: int) -> Pose | None:
         """T_base_object in the state of that stamp; None: it is not wanted.
@@ -47,14 +46,10 @@ class ObjectTopic:
         if not self._wanted:
             return None
         with self._changed:
-            pose = self._find(stamp_ns)
+            pose = self._poses.get(stamp_ns, self._slack_ns)
         if pose is None:
             raise StaleState("no pose on scene/object belongs to the arm's state", "scene/object")
         return pose
-
-    def _find(self, stamp_ns: int) -> Pose | None:
-        found = (p for stamp, p in self._poses if 0 <= stamp - stamp_ns <= self._slack_ns)
-        return next(found, None)
 
     def _on_pose(self, message: PoseStamped) -> None:
         stamp_ns = ns_from_time(message.header.stamp)
@@ -64,7 +59,5 @@ class ObjectTopic:
             self._node.get_logger().warning(f"object dropped: {error}", throttle_duration_sec=5.0)
             return
         with self._changed:
-            if self._poses and stamp_ns < self._poses[-1][0]:
-                self._poses.clear()  # of a simulator that was there before
-            self._poses.append((stamp_ns, pose))
+            self._poses.add(stamp_ns, pose)
             self._changed.notify_all()

@@ -18,6 +18,7 @@ from serl_controllers.ros_main import run
 from serl_controllers.ros_parameters import declare_from, keep_parameters, refuse_unknown
 from serl_controllers.ros_qos import INTERVENTION, STATE, STATUS
 from serl_controllers.ros_status import StatusPublisher
+from serl_controllers.stamped_poses import StampedPoses
 from serl_interfaces.msg import Intervention, NodeStatus, RobotState
 from serl_sim.expert import ExpertConfig
 from serl_sim.experts import make_expert
@@ -28,7 +29,6 @@ from serl_sim.scripted_person import (
     PersonConfig,
     ScriptedPerson,
 )
-from serl_sim.stamped_poses import StampedPoses
 
 TRAINING = "training"
 """Phase of the actor in which a policy drives that may be corrected."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from serl_controllers.geometry import Pose
 
-KEPT = 8
-"""Poses that may come before the states they belong to."""
+KEPT = 64
+"""The newest poses; one of them belongs to any state of now."""
 
 
 class StampedPoses:
@@ -22,6 +22,7 @@ class StampedPoses:
         while len(self._poses) > KEPT:
             del self._poses[next(iter(self._poses))]
 
-    def get(self, stamp_ns: int) -> Pose | None:
-        """That of a state; None: not known."""
-        return self._poses.get(stamp_ns)
+    def get(self, stamp_ns: int, slack_ns: int = 0) -> Pose | None:
+        """That of a state, or the first that is newer by at most `slack_ns`; None: not known."""
+        found = (pose for at, pose in self._poses.items() if 0 <= at - stamp_ns <= slack_ns)
+        return next(found, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from serl_controllers.geometry import Pose
-from serl_sim.stamped_poses import KEPT, StampedPoses
+from serl_controllers.stamped_poses import KEPT, StampedPoses
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
@@ -26,3 +26,14 @@ def test_the_newest_are_known(stamps, known):
     found = {stamp: poses.get(stamp) for stamp in range(KEPT + 3)}
     assert tuple(stamp for stamp, pose in found.items() if pose is not None) == known
     assert all(found[stamp].position[0] == pytest.approx(0.1 * stamp) for stamp in known)
+
+
+def test_with_slack_the_first_that_is_not_older_is_taken():
+    poses = StampedPoses()
+    for stamp in (10, 20, 30):
+        poses.add(stamp, Pose((0.1 * stamp, 0.0, 0.0), UPRIGHT))
+    found = poses.get(12, slack_ns=20)
+    assert found is not None
+    assert found.position[0] == pytest.approx(2.0)
+    assert poses.get(12, slack_ns=7) is None
+    assert poses.get(31, slack_ns=100) is None

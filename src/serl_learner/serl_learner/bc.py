@@ -14,10 +14,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from serl_learner import losses
 from serl_learner.agents import policy_params
+from serl_learner.agents.adam import adam, step
 from serl_learner.agents.config import SACConfig
 from serl_learner.agents.grasp import create_grasp, grasp_cloning_loss
 from serl_learner.agents.sac import policy_network
@@ -85,7 +85,7 @@ def clone(
     parts = split(records, config.held_out, split_key)
     train, held_out = make_examples(parts, spec, config.policy.encoder)
     params = _init(init_key, spec, action_dim, config.policy)
-    state = (params, optax.adam(config.learning_rate).init(params), batch_key)
+    state = (params, adam(config.learning_rate).init(params), batch_key)
     best: tuple[float, int, Any] = (np.inf, 0, params)
     done = 0
     while done < config.max_updates and done - best[1] < config.patience * config.evaluation_period:
@@ -169,14 +169,13 @@ def _judge(params: Any, examples: Examples, config: SACConfig) -> float:
 @partial(jax.jit, static_argnames="config")
 def _train(state: Any, examples: Examples, config: BCConfig) -> Any:
     """Updates up to the next look, on batches drawn from `examples`."""
-    optimizer = optax.adam(config.learning_rate)
 
     def update(state: Any, _: None) -> tuple[Any, None]:
         params, moments, key = state
         key, batch_key = jax.random.split(key)
         chosen = examples.drawn(batch_key, config.batch_size, config.policy.encoder)
         gradient = jax.grad(_loss)(params, chosen, config.policy)
-        change, moments = optimizer.update(gradient, moments, params)
-        return (optax.apply_updates(params, change), moments, key), None
+        params, moments = step(config.learning_rate, gradient, moments, params)
+        return (params, moments, key), None
 
     return jax.lax.scan(update, state, None, length=config.evaluation_period)[0]

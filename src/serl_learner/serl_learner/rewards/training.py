@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from serl_learner.agents.adam import adam, step
 from serl_learner.frame_encoder import FrameEncoder
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.frames import LabelledFrame, check_balance
@@ -90,7 +91,6 @@ def _train(
     init_key, key = jax.random.split(key)
     one = {name: maps[:1, 0] for name, maps in features.items()}
     params = RewardHead(config).init(init_key, one)["params"]
-    optimizer = optax.adam(config.learning_rate)
     each = config.batch_size // config.classes
     labels = jnp.repeat(jnp.arange(config.classes), each)
 
@@ -103,10 +103,10 @@ def _train(
         crop = jax.random.randint(crop_key, frame.shape, 0, config.encoder.crops)
         batch = {name: maps[frame, crop] for name, maps in features.items()}
         gradient = jax.grad(_loss)(params, batch, labels, dropout_key, config)
-        change, moments = optimizer.update(gradient, moments, params)
-        return (optax.apply_updates(params, change), moments, key), None
+        params, moments = step(config.learning_rate, gradient, moments, params)
+        return (params, moments, key), None
 
-    state = (params, optimizer.init(params), key)
+    state = (params, adam(config.learning_rate).init(params), key)
     return jax.lax.scan(update, state, None, length=config.updates)[0][0]
 
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from serl_learner.agents.adam import adam, step
 from serl_learner.rewards.config import ClassifierConfig
 from serl_learner.rewards.head import Features, RewardHead
 from serl_learner.rewards.risk import gradient_penalty, mix, risk
@@ -132,7 +133,7 @@ def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) ->
     """A fresh one for features of these shapes."""
     key, head_key = jax.random.split(key)
     params = RewardHead(config).init(head_key, features)["params"]
-    return Vice(key, params, optax.adam(config.learning_rate).init(params))
+    return Vice(key, params, adam(config.learning_rate).init(params))
 
 
 @partial(jax.jit, static_argnames=("config", "classifier"))
@@ -162,9 +163,7 @@ def update(
         return value, metrics
 
     (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(vice.params)
-    optimizer = optax.adam(config.learning_rate)
-    change, moments = optimizer.update(gradient, vice.optimizer, vice.params)
-    params = optax.apply_updates(vice.params, change)
+    params, moments = step(config.learning_rate, gradient, vice.optimizer, vice.params)
     return vice.replace(key=key, params=params, optimizer=moments), metrics
 
 

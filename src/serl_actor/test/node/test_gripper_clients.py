@@ -73,6 +73,23 @@ def realtime(bench, motion, state_age=10.0, **kwargs) -> RealtimeClient:
     return RealtimeClient(node, config, motion, place, 0.02, lambda what: None, **kwargs)
 
 
+def failed_reset(bench, client, kind):
+    """The error of this kind that a reset ends with."""
+    failures = []
+
+    def play():
+        try:
+            client.reset(TASK.target, 0)
+        except kind as error:
+            failures.append(error)
+        return True
+
+    thread, done = in_thread(play)
+    bench.wait(lambda: done, "the failure")
+    thread.join(10.0)
+    return failures[0]
+
+
 def test_in_lockstep_a_state_comes_with_its_object(bench):
     sim = bench.add(PickSim, block=BLOCK)
     client = RosRobotClient(
@@ -105,19 +122,7 @@ def test_a_state_without_its_object_is_stale_and_what_lacks_is_named(bench):
     config = RobotClientConfig(retry_period=0.02, state_timeout=0.1)
     node = bench.add(Node, "actor")
     client = RosRobotClient(node, config, lambda what: None, wants_object=True)
-    failures = []
-
-    def play():
-        try:
-            client.reset(TASK.target, 0)
-        except StaleState as error:
-            failures.append(error)
-        return True
-
-    thread, done = in_thread(play)
-    bench.wait(lambda: done, "the failure")
-    thread.join(10.0)
-    assert "scene/object" in str(failures[0])
+    assert "scene/object" in str(failed_reset(bench, client, StaleState))
 
 
 def test_who_does_not_want_an_object_does_not_listen(bench):
@@ -184,20 +189,9 @@ def test_a_gripper_that_does_not_open_is_waited_for_and_named(bench):
     client = realtime(bench, QUICK, released=0.6)
     sim._pose = TASK.target
     bench.wait(lambda: client._topics.heard is not None, "a state")
-    failures = []
-
-    def play():
-        try:
-            client.reset(TASK.target, 0)
-        except RobotError as error:
-            failures.append(error)
-        return True
-
-    thread, done = in_thread(play)
-    bench.wait(lambda: done, "the failure")
-    thread.join(10.0)
-    assert "is at 0.00, expected more than 0.6" in str(failures[0])
-    assert failures[0].waiting_for == "the gripper to open"
+    failure = failed_reset(bench, client, RobotError)
+    assert "is at 0.00, expected more than 0.6" in str(failure)
+    assert failure.waiting_for == "the gripper to open"
 
 
 def test_the_node_acts_with_a_gripper_and_sends_what_it_did(bench):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from toy_loop import Choose, share_solved
 
 from serl_learner.types import ObservationSpec, Record, Source
 
@@ -20,8 +21,6 @@ SPEC: ObservationSpec = {
 ACTION_DIM = 2
 THING, GOAL = -0.4, 0.4
 STEP, REACH, LIMIT = 0.2, 0.15, 30
-
-Choose = Callable[[dict[str, np.ndarray]], np.ndarray]
 
 
 class Line:
@@ -98,7 +97,6 @@ def demonstrator(rng: np.random.Generator, noise: float = 0.2) -> Choose:
     return choose
 
 
-def success_rate(choose: Choose, episodes: int = 50, seed: int = 99) -> float:
+def success_rate(choose: Choose) -> float:
     """Share of successes from fixed starts."""
-    rng = np.random.default_rng(seed)
-    return float(np.mean([episode(rng, choose) for _ in range(episodes)]))
+    return share_solved(episode, choose)

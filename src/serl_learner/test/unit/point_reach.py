@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from toy_loop import Choose, share_solved
 
 from serl_learner.types import ObservationSpec, Record, Source
 
@@ -13,8 +14,6 @@ ACTION_DIM = 2
 STEP = 0.15
 TOLERANCE = 0.1
 LIMIT = 30
-
-Choose = Callable[[dict[str, np.ndarray]], np.ndarray]
 
 
 def episode(
@@ -73,7 +72,6 @@ def demonstrator(rng: np.random.Generator, noise: float = 0.4) -> Choose:
     return choose
 
 
-def success_rate(choose: Choose, episodes: int = 50, seed: int = 99) -> float:
+def success_rate(choose: Choose) -> float:
     """Share of successes from fixed starts."""
-    rng = np.random.default_rng(seed)
-    return float(np.mean([episode(rng, choose) for _ in range(episodes)]))
+    return share_solved(episode, choose)

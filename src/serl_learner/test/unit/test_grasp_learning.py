@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from grasp_toy import ACTION_DIM, SPEC, demonstrator, episode, success_rate
 from toy import host_copy, same
+from toy_loop import loop_config
 
 from serl_learner import checkpoint
 from serl_learner.agents.config import GraspConfig, ImitationConfig, SACConfig
@@ -28,14 +29,7 @@ AGENT = SACConfig(
     grasp=GraspConfig(enabled=True),
     imitation=ImitationConfig(enabled=True),
 )
-CONFIG = LearnerConfig(
-    agent=AGENT,
-    batch_size=32,
-    utd_ratio=4,
-    training_starts=50,
-    replay_bytes=2**18,
-    prior_bytes=2**16,
-)
+CONFIG = loop_config(AGENT)
 DEMONSTRATIONS = 5
 
 

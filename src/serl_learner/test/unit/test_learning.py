@@ -6,21 +6,15 @@ import jax
 import numpy as np
 from point_reach import ACTION_DIM, SPEC, demonstrator, episode, success_rate
 from toy import same
+from toy_loop import loop_config
 
 from serl_learner.agents.config import SACConfig
-from serl_learner.learner import Learner, LearnerConfig
+from serl_learner.learner import Learner
 from serl_learner.policy import Policy
 from serl_learner.types import Source
 
 AGENT = SACConfig(hidden=(32,), critics=2, discount=0.95, learning_rate=2e-3)
-CONFIG = LearnerConfig(
-    agent=AGENT,
-    batch_size=32,
-    utd_ratio=4,
-    training_starts=50,
-    replay_bytes=2**18,
-    prior_bytes=2**16,
-)
+CONFIG = loop_config(AGENT)
 
 
 def learn(steps: int, seed: int = 0) -> tuple[Learner, Policy]:

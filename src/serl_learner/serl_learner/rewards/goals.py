@@ -131,9 +131,8 @@ def train(
         others = _draw(keys[1], labelled_count, labelled.others)
         if replay is None:
             return Drawn(solved, others)
-        came_to, _ = replay(keys[2], half - labelled_count - called_count, False)
-        others = {name: jnp.concatenate([maps, came_to[name]]) for name, maps in others.items()}
-        return Drawn(solved, others, *replay(keys[3], called_count, True))
+        uncalled, _ = replay(keys[2], half - labelled_count - called_count, False)
+        return Drawn(solved, others, uncalled, *replay(keys[3], called_count, True))
 
     def step(state: Vice, _: None) -> tuple[Vice, vice.Metrics]:
         key, draw_key = jax.random.split(state.key)

@@ -42,6 +42,7 @@ class ViceConfig:
         rest is all other replay.
     prior: share of these frames that may show the task solved at no cost; 0: each counts as not
         solved, as in VICE.
+    missed: the same share of all other replay: solved frames that were not called.
     first_updates: on labelled frames of both kinds, before anything is learned.
     every: blocks of the agent between two of the classifier.
     updates: of the classifier in each of these.
@@ -63,13 +64,14 @@ class ViceConfig:
     labelled: float = 0.25
     called: float = 0.25
     prior: float = 0.7
+    missed: float = 0.02
     first_updates: int = 1000
     every: int = 1
     updates: int = 1
     label_smoothing: float = 0.2
     mixup: float = 0.0
     gradient_penalty: float = 0.0
-    threshold: float = 0.3
+    threshold: float = 0.4
     frames: int = 3
 
     def __post_init__(self) -> None:
@@ -78,7 +80,7 @@ class ViceConfig:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
         if self.batch_size < 2 or self.batch_size % 2:
             raise ValueError(f"batch_size {self.batch_size} is not even, half of it are goals")
-        for name in ("label_smoothing", "dropout", "labelled", "called", "prior"):
+        for name in ("label_smoothing", "dropout", "labelled", "called", "prior", "missed"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if not self.labelled + self.called < 1.0:
@@ -116,15 +118,17 @@ class Vice(flax.struct.PyTreeNode):
 
 
 class Drawn(NamedTuple):
-    """What one update sees.
+    """What one update sees: goals and as many frames of the other kinds together, [n, h, w, c].
 
-    goals, others: frames that show the task solved, and that do not, [B/2, h, w, c], [N, h, w, c].
-    called: frames on which a success was called, [B/2 - N, h, w, c]; None: B/2 is N.
+    goals, others: frames that are labelled as solved, and as not solved.
+    uncalled, called: frames of replay on which no success was called, and on which one was; None
+        before there is any replay.
     any_called: bool scalar; false: there are none, and `called` are any.
     """
 
     goals: Features
     others: Features
+    uncalled: Features | None = None
     called: Features | None = None
     any_called: jax.Array | bool = False
 
@@ -142,7 +146,7 @@ def update(
 ) -> tuple[Vice, Metrics]:
     """One step on what was drawn."""
     key, mix_key, dropout_key, between_key = jax.random.split(vice.key, 4)
-    kinds = [kind for kind in drawn[:3] if kind is not None]
+    kinds = [kind for kind in drawn[:4] if kind is not None]
     keys = jax.random.split(mix_key, len(kinds))
     mixed = [mix(k, kind, config.mixup) for k, kind in zip(keys, kinds, strict=True)]
     ends = np.cumsum([len(next(iter(kind.values()))) for kind in kinds])[:-1]
@@ -151,12 +155,13 @@ def update(
     def loss(params: Any) -> tuple[jax.Array, Metrics]:
         logit = partial(_logit, RewardHead(classifier), params)
         logits = jnp.split(logit(batch, dropout_key), ends)
-        called = logits[2] if len(logits) > 2 else jnp.zeros(0)
-        count = jnp.where(drawn.any_called, len(called), 0)
-        value = risk(logits[0], logits[1], called, count, config.label_smoothing, config.prior)
-        metrics = {"vice_loss": value}
         said = [jax.nn.sigmoid(x).mean() for x in logits]
-        metrics |= dict(zip(("vice_goals", "vice_others", "vice_called"), said))
+        metrics = dict(zip(("vice_goals", "vice_others", "vice_uncalled", "vice_called"), said))
+        logits += [jnp.zeros(0)] * (4 - len(logits))
+        count = jnp.where(drawn.any_called, len(logits[3]), 0)
+        shares = (config.missed, config.prior)
+        value = risk(*logits, count, config.label_smoothing, *shares)  # type: ignore[call-arg]
+        metrics["vice_loss"] = value
         if config.gradient_penalty > 0.0:
             metrics["vice_penalty"] = gradient_penalty(between_key, logit, batch)
             value += config.gradient_penalty * metrics["vice_penalty"]

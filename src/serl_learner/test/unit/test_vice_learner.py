@@ -58,7 +58,7 @@ def test_it_is_trained_before_the_agent_as_often_as_it_is_told(goals):
     learner = watched(goals, course(), every=2)
     before = jax.device_get(learner.agent.vice)
     metrics = learner.work()
-    said = {"vice_goals", "vice_others", "vice_called"}
+    said = {"vice_goals", "vice_others", "vice_uncalled", "vice_called"}
     assert {"vice_loss", "vice_penalty", *said} <= metrics.keys()
     assert not same(before.params, learner.agent.vice.params)
     assert ["vice_loss" in learner.work() for _ in range(3)] == [False, True, False]

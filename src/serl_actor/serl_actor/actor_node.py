@@ -27,7 +27,6 @@ from serl_actor.policy_source import PolicySource
 from serl_actor.ros_actor_config import ActorNodeConfig
 from serl_actor.ros_board import RosBoard
 from serl_actor.ros_evaluate import EvaluateServer
-from serl_actor.ros_executor import make_executor
 from serl_actor.ros_learner_link import SPILL_CODEC, LearnerLink
 from serl_actor.ros_observation import ObservationPublisher
 from serl_actor.ros_operator_keys import RosOperatorKeys
@@ -38,6 +37,7 @@ from serl_actor.ros_robot import make_robot
 from serl_actor.run_files import RunFiles
 from serl_actor.transition_sender import SenderError
 from serl_actor.veto_key import VetoKey
+from serl_controllers.ros_executor import make_executor
 from serl_controllers.ros_parameters import (
     ParameterError,
     declare_from,

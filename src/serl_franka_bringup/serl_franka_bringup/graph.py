@@ -21,6 +21,7 @@ from serl_franka_bringup.projection import (
     apply_arguments,
     project,
     share_agent,
+    share_cores,
     share_demonstrations,
     share_gripper,
 )
@@ -151,6 +152,7 @@ def make_graph(
     share_gripper(parameters)
     share_agent(parameters)
     share_demonstrations(parameters)
+    share_cores(parameters, arguments)
     _check_seen(task, arguments, parameters["actor"])
     cores = len(os.sched_getaffinity(0)) if cores is None else cores
     return tuple(

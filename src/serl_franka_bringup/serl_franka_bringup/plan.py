@@ -46,6 +46,7 @@ _NOT_LEARNING = {
         "pending_bytes",
         "refused_limit",
         "serve_checkpoint",
+        "spare_cores",
     ),
 }
 

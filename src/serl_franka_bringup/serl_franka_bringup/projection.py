@@ -246,6 +246,12 @@ def share_agent(parameters: dict[str, Parameters]) -> None:
     parameters["actor"] = {**agent, **parameters["actor"]}
 
 
+def share_cores(parameters: dict[str, Parameters], arguments: Arguments) -> None:
+    """Has a learner beside an actor in real time leave it a core."""
+    if arguments.roles == "all" and not parameters["actor"].get("lockstep", True):
+        parameters["learner"].setdefault("spare_cores", 1)
+
+
 def share_demonstrations(parameters: dict[str, Parameters]) -> None:
     """Has a clone wait for as many demonstrations as the job makes."""
     learner, made = parameters["learner"], parameters["actor"].get("job.demonstrations")

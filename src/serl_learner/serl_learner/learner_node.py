@@ -40,7 +40,7 @@ from serl_learner.learner_report import lacking, phase
 from serl_learner.learner_session import BEST_POLICY, LearnerSession, SessionConfig
 from serl_learner.log_lock import LogLock
 from serl_learner.params_codec import ParamsError, read_params
-from serl_learner.priority import give_way
+from serl_learner.priority import give_way, spare_cores
 from serl_learner.rewards.frames import BadFrames
 from serl_learner.rewards.goals import Goals, load_goals
 from serl_learner.ros_learner_worker import LearnerWorker
@@ -71,6 +71,7 @@ class NodeConfig:
       checkpoint_every_s: between two checkpoints [s]; what a kill makes the learner do again.
       compression: of the log's files: "zstd", "lz4" or "none".
       goals_dir: labelled frames, of which VICE takes the solved ones for goals.
+      spare_cores: of this machine, left to what controls a robot in real time on it.
       serve_checkpoint: a file written by `save_checkpoint` with the tag "best", or its directory:
         gives out that policy and learns nothing.
     """
@@ -82,11 +83,14 @@ class NodeConfig:
     checkpoint_every_s: float = 15.0
     compression: str = "zstd"
     goals_dir: str = ""
+    spare_cores: int = 0
     serve_checkpoint: str = ""
 
     def __post_init__(self) -> None:
         if not self.checkpoint_every_s > 0.0:
             raise ValueError(f"checkpoint_every_s {self.checkpoint_every_s} is not above 0")
+        if self.spare_cores < 0:
+            raise ValueError(f"spare_cores {self.spare_cores} is below 0")
         if self.compression not in COMPRESSIONS:
             raise ValueError(f"compression {self.compression!r} is none of {[*COMPRESSIONS]}")
 
@@ -108,6 +112,7 @@ class LearnerNode(Node):
         self._config = declare_from(self, NodeConfig)
         refuse_unknown(self)
         keep_parameters(self)
+        spare_cores(self._config.spare_cores)
         store = self._make_store(log)
         self._lock = LogLock(store.log) if store.log is not None else None
         checkpoints = _path(self._config.checkpoint_dir)

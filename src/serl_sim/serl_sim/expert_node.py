@@ -189,7 +189,7 @@ def episode_seed(seed: int, episode: int) -> int:
 
 def main() -> None:
     """Runs the node until it is interrupted."""
-    run("expert", ExpertNode)
+    run("expert", ExpertNode, fast=True)
 
 
 if __name__ == "__main__":

@@ -274,7 +274,7 @@ class SimNode(Node):
 
 def main() -> None:
     """Runs the node until it is interrupted."""
-    run("sim", SimNode)
+    run("sim", SimNode, fast=True)
 
 
 if __name__ == "__main__":

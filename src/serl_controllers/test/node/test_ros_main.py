@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
-import os, signal, tracemalloc
+import os, signal, sys, tracemalloc
 from rclpy.node import Node
 from serl_controllers.ros_main import run
 
@@ -26,14 +28,15 @@ class Counter(Node):
             os.kill(os.getpid(), signal.SIGINT)
 
 tracemalloc.start()
-run("counter", Counter)
+run("counter", Counter, fast=sys.argv[1] == "fast")
 """
 
 
-def test_a_node_takes_no_more_memory_for_each_message():
+@pytest.mark.parametrize("executor", ["fast", "plain"])
+def test_a_node_takes_no_more_memory_for_each_message(executor):
     """2,000 callbacks; a few hundred bytes each would be half a megabyte."""
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, executor],
         env={**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"},
         capture_output=True,
         text=True,

@@ -160,6 +160,7 @@ def test_the_session_is_paced_by_the_clock(tmp_path):
     assert nodes["sim"]["realtime"] is True
     assert nodes["sim"]["state_rate"] == 250.0
     assert nodes["actor"]["lockstep"] is False
+    assert nodes["learner"]["spare_cores"] == 1
 
 
 def test_a_picture_is_drawn(tmp_path):

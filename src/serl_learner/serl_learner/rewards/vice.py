@@ -157,10 +157,10 @@ def update(
         logits = jnp.split(logit(batch, dropout_key), ends)
         said = [jax.nn.sigmoid(x).mean() for x in logits]
         metrics = dict(zip(("vice_goals", "vice_others", "vice_uncalled", "vice_called"), said))
-        logits += [jnp.zeros(0)] * (4 - len(logits))
-        count = jnp.where(drawn.any_called, len(logits[3]), 0)
+        goals, others, uncalled, called = logits + [jnp.zeros(0)] * (4 - len(logits))
+        count = jnp.where(drawn.any_called, len(called), 0)
         shares = (config.missed, config.prior)
-        value = risk(*logits, count, config.label_smoothing, *shares)  # type: ignore[call-arg]
+        value = risk(goals, others, uncalled, called, count, config.label_smoothing, *shares)
         metrics["vice_loss"] = value
         if config.gradient_penalty > 0.0:
             metrics["vice_penalty"] = gradient_penalty(between_key, logit, batch)

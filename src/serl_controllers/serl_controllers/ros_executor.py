@@ -1,4 +1,4 @@
-"""The executor of the node: the fast one, where rclpy has it."""
+"""The executor of what exchanges a message with every step: the fast one, where rclpy has it."""
 
 from __future__ import annotations
 

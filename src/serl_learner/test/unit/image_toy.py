@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from toy import ACTION_DIM, SMALL, record
 
 from serl_learner.agents.config import SACConfig
@@ -26,6 +28,11 @@ IMAGE_SPEC: ObservationSpec = {
 FROZEN = EncoderConfig(latent=4, pooling="average", crops=3)
 TRAINED = EncoderConfig(kind="small", latent=4, pooling="average")
 ENCODERS = {"frozen": FROZEN, "trained": TRAINED}
+
+
+def trained_is_slow(names: Iterable[str]) -> list[Any]:
+    """The same parameters of a test, of which "trained" compiles for long: other tests train it."""
+    return [pytest.param(n, marks=[pytest.mark.slow] * (n == "trained")) for n in names]
 
 
 def agent_config(encoder: EncoderConfig, **fields: Any) -> SACConfig:

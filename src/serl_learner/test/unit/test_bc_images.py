@@ -7,7 +7,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
-from image_toy import ENCODERS, FROZEN, IMAGE_SPEC, agent_config, image_record
+from image_toy import ENCODERS, FROZEN, IMAGE_SPEC, agent_config, image_record, trained_is_slow
 from toy import ACTION_DIM
 
 from serl_learner.bc import BCConfig, _init, clone
@@ -53,7 +53,7 @@ def test_a_clone_acts_by_what_it_sees() -> None:
     assert metrics["held_out_loss"] < 0.0  # a blind one cannot: uniform is log 2 = 0.69 each
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", trained_is_slow(ENCODERS))
 def test_the_encoder_is_trained_too(name: str) -> None:
     made = config(ENCODERS[name], max_updates=2, evaluation_period=2, batch_size=2)
     key = jax.random.PRNGKey(0)

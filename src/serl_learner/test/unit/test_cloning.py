@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import optax
 import pytest
-from image_toy import ENCODERS, agent_config, image_batch
+from image_toy import ENCODERS, agent_config, image_batch, trained_is_slow
 from point_reach import ACTION_DIM as POINT_DIM
 from point_reach import SPEC as POINT_SPEC
 from point_reach import demonstrator, episode, success_rate
@@ -64,7 +64,7 @@ def test_cloning_leaves_critics_and_temperature_bit_identical() -> None:
     assert same(fresh.actor_optimizer, agent.actor_optimizer)
 
 
-@pytest.mark.parametrize("kind", ENCODERS)
+@pytest.mark.parametrize("kind", trained_is_slow(ENCODERS))
 def test_with_images_it_trains_the_encoder_with_the_policy(kind: str) -> None:
     batch = image_batch(ENCODERS[kind])
     inputs = {k: (v.shape[1:], v.dtype.name) for k, v in batch["observation"].items()}

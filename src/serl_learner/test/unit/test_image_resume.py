@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from image_toy import FROZEN, TRAINED, agent_config, image_record
+from image_toy import FROZEN, TRAINED, agent_config, image_record, trained_is_slow
 from session_files import (
     CONFIG,
     Clock,
@@ -51,7 +51,7 @@ ENCODERS = {"frozen": FROZEN, "stacked": STACKED, "trained": TRAINED}
 ALL = {"frozen": course(5), "stacked": course(5), "trained": course(3)}
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", trained_is_slow(ENCODERS))
 def test_resume_equals_uninterrupted(make, tmp_path, name):
     """Killed twice: in an open episode, and with a backlog that the checkpoint does not know."""
     entries, how = ALL[name], config(ENCODERS[name])

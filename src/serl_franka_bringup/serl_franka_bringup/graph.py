@@ -56,6 +56,7 @@ _ENVIRONMENTS = {
         **_ONE_THREAD,
         **_JAX_CACHE,
         "JAX_PLATFORMS": "cpu",
+        "JAX_CPU_ENABLE_ASYNC_DISPATCH": "false",  # no other thread has to get the core first
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     },
     "reward_classifier": {**_ONE_THREAD, **_JAX_CACHE, "JAX_PLATFORMS": "cpu"},

@@ -20,15 +20,15 @@ def risk(
     called: jax.Array,
     count: jax.Array | int,
     label_smoothing: float,
-    missed: float,
+    missed: jax.Array | float,
     prior: float,
 ) -> jax.Array:
     """What the classifier minimises: solved frames and the rest weigh one half each.
 
-    Of frames of replay a share p may be solved, on which a success was called `prior`, of all
-    others `missed`. As "not solved" they cost max(0, R_u - p R_g), where R_u is what all of them
-    cost and R_g what goals would (nnPU, equation 6); costs are counted from the least that
-    smoothed labels allow. Once they cost no more than p R_g, nothing pulls at them.
+    Of frames of replay a share p may be solved: `prior` of those on which a success was
+    called, and `missed` of all others. As "not solved" they cost max(0, R_u - p R_g), where R_u is
+    what all of them cost and R_g what goals would (nnPU, equation 6); costs are counted from the
+    least that smoothed labels allow. Once they cost no more than p R_g, nothing pulls at them.
 
     Args:
       goals: logits of frames that show the task solved, [G].
@@ -36,7 +36,8 @@ def risk(
       uncalled: of frames of replay on which no success was called, [M].
       called: of those on which one was, [C].
       count: as many as these weigh, beside N + M: C, or 0 for none.
-      label_smoothing, missed, prior: see ViceConfig.
+      label_smoothing, prior: see ViceConfig.
+      missed: share, in [0, 1].
 
     Returns:
       Scalar.
@@ -48,7 +49,7 @@ def risk(
         target = smooth(jnp.full_like(logits, label), label_smoothing)
         return optax.sigmoid_binary_cross_entropy(logits, target).sum() / max(len(logits), 1)
 
-    def unlabelled(logits: jax.Array, share: float) -> jax.Array:
+    def unlabelled(logits: jax.Array, share: jax.Array | float) -> jax.Array:
         excess = cost(logits, 0.0) - least - share * (cost(goals, 0.0) - least)
         return least + jnp.maximum(excess, 0.0)
 

@@ -42,7 +42,8 @@ class ViceConfig:
         rest is all other replay.
     prior: share of these frames that may show the task solved at no cost; 0: each counts as not
         solved, as in VICE.
-    missed: the same share of all other replay: solved frames that were not called.
+    missed: so many frames of all other replay, for each of these, may show the task solved at no
+        cost, too: solved ones that were not called.
     first_updates: on labelled frames of both kinds, before anything is learned.
     every: blocks of the agent between two of the classifier.
     updates: of the classifier in each of these.
@@ -64,14 +65,14 @@ class ViceConfig:
     labelled: float = 0.25
     called: float = 0.25
     prior: float = 0.7
-    missed: float = 0.02
+    missed: float = 0.3
     first_updates: int = 1000
     every: int = 1
     updates: int = 1
     label_smoothing: float = 0.2
     mixup: float = 0.0
     gradient_penalty: float = 0.0
-    threshold: float = 0.4
+    threshold: float = 0.3
     frames: int = 3
 
     def __post_init__(self) -> None:
@@ -80,14 +81,14 @@ class ViceConfig:
                 raise ValueError(f"{name} {getattr(self, name)} is below 1")
         if self.batch_size < 2 or self.batch_size % 2:
             raise ValueError(f"batch_size {self.batch_size} is not even, half of it are goals")
-        for name in ("label_smoothing", "dropout", "labelled", "called", "prior", "missed"):
+        for name in ("label_smoothing", "dropout", "labelled", "called", "prior"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} {getattr(self, name)} is not in [0, 1)")
         if not self.labelled + self.called < 1.0:
             raise ValueError(f"labelled {self.labelled} and called {self.called} leave no replay")
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate {self.learning_rate} is not above 0")
-        for name in ("mixup", "gradient_penalty"):
+        for name in ("missed", "mixup", "gradient_penalty"):
             if not getattr(self, name) >= 0.0:
                 raise ValueError(f"{name} {getattr(self, name)} is below 0")
         if not 0.0 < self.threshold < 1.0:
@@ -123,14 +124,15 @@ class Drawn(NamedTuple):
     goals, others: frames that are labelled as solved, and as not solved.
     uncalled, called: frames of replay on which no success was called, and on which one was; None
         before there is any replay.
-    any_called: bool scalar; false: there are none, and `called` are any.
+    of_uncalled, of_called: so many frames these two were drawn from; if of none, they are any.
     """
 
     goals: Features
     others: Features
     uncalled: Features | None = None
     called: Features | None = None
-    any_called: jax.Array | bool = False
+    of_uncalled: jax.Array | int = 0
+    of_called: jax.Array | int = 0
 
 
 def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) -> Vice:
@@ -158,9 +160,10 @@ def update(
         said = [jax.nn.sigmoid(x).mean() for x in logits]
         metrics = dict(zip(("vice_goals", "vice_others", "vice_uncalled", "vice_called"), said))
         goals, others, uncalled, called = logits + [jnp.zeros(0)] * (4 - len(logits))
-        count = jnp.where(drawn.any_called, len(called), 0)
-        shares = (config.missed, config.prior)
-        value = risk(goals, others, uncalled, called, count, config.label_smoothing, *shares)
+        weight = jnp.where(drawn.of_called > 0, len(called), 0)
+        missed = config.missed * drawn.of_called / jnp.maximum(drawn.of_uncalled, 1)
+        shares = (missed, config.prior)
+        value = risk(goals, others, uncalled, called, weight, config.label_smoothing, *shares)
         metrics["vice_loss"] = value
         if config.gradient_penalty > 0.0:
             metrics["vice_penalty"] = gradient_penalty(between_key, logit, batch)

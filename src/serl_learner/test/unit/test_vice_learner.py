@@ -186,6 +186,7 @@ def test_goals_of_another_camera_or_size_are_refused_with_both(goals):
         {"batch_size": 7},
         {"every": 0},
         {"prior": 1.0},
+        {"missed": -0.1},
         {"labelled": 0.8},
         {"called": -0.1},
         {"frames": 0},

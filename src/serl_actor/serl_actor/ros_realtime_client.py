@@ -112,7 +112,8 @@ class RealtimeClient:
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
-        """Sends a target, sleeps out the control period and returns the state then.
+        """Sends a target in its phase of the control period, sleeps that out and returns the state
+        then.
 
         That state is from after the command, also when the period was over before it was sent.
 
@@ -120,6 +121,7 @@ class RealtimeClient:
           StaleState: the newest state is older than state_age, or none came after the command.
           CommandRefused: another node commands the arm, too.
         """
+        _sleep_until(self._next + self._config.command_phase * self._period)
         heard = self._topics.heard
         stamp_ns = 0 if heard is None else heard.state.stamp_ns
         self._command_seq += 1
@@ -128,10 +130,7 @@ class RealtimeClient:
         sent_at = time.monotonic()
         self._sent_ns = round(1e9 * sent_at)
         self._next += self._period
-        remaining = self._next - time.monotonic()
-        if remaining > 0.0:
-            time.sleep(remaining)
-        else:
+        if not _sleep_until(self._next):
             self.overruns += 1
             self._next = time.monotonic()
         age = self._config.state_age
@@ -245,3 +244,12 @@ class RealtimeClient:
         if state.mode in BROKEN_MODES:
             raise ArmFault(f"the arm is in mode {state.mode.name}", "arm/recover, when it is safe")
         return state
+
+
+def _sleep_until(moment: float) -> bool:
+    """Until then on the steady clock [s]; false: it is past."""
+    remaining = moment - time.monotonic()
+    if remaining <= 0.0:
+        return False
+    time.sleep(remaining)
+    return True

@@ -30,6 +30,8 @@ class RobotClientConfig:
       reset_timeout: for an answer to reset_scene, which is then asked again [s].
       operator_timeout: lockstep: for an operator's answer to a state [s].
       state_age: real time: a state older than this is stale [s].
+      command_phase: real time: a command leaves when this share of its period is over, so that it
+        does not matter how long the choice of the action took; later if it took longer.
       intervention_age: what a person, in real time anybody, said longer ago is not heeded [s].
     """
 
@@ -39,6 +41,7 @@ class RobotClientConfig:
     reset_timeout: float = 3.0
     operator_timeout: float = 3.0
     state_age: float = 0.1
+    command_phase: float = 0.25
     intervention_age: float = 0.2
 
     def __post_init__(self) -> None:
@@ -47,6 +50,8 @@ class RobotClientConfig:
                 f"retry_period {self.retry_period} s is not in 0 .. state_timeout "
                 f"({self.state_timeout} s)"
             )
+        if not 0.0 <= self.command_phase < 1.0:
+            raise ValueError(f"command_phase is {self.command_phase}, expected 0 .. below 1")
         for name in ("reset_timeout", "operator_timeout", "state_age", "intervention_age"):
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"{name} is {getattr(self, name)} s, expected more than 0")

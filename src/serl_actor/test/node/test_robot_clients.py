@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from fakes import FRAME, PERIOD_NS, FakeSim
 from rclpy.node import Node
 from rclpy.task import Future
 
-from serl_actor import ros_arm_topics
+from serl_actor import ros_arm_topics, ros_realtime_client
 from serl_actor.reset_motion import ResetMotionConfig
 from serl_actor.robot_client import CommandRefused
 from serl_actor.ros_arm_topics import ArmTopics
@@ -59,6 +60,28 @@ def test_after_an_overrun_the_state_is_one_from_after_the_command(bench, client,
     feed(client._topics, sim, 2 * PERIOD_NS)
     thread.join(10.0)
     assert [state.stamp_ns for state in results] == [2 * PERIOD_NS]
+
+
+def test_a_command_leaves_in_its_phase_of_the_period_or_as_soon_as_it_is_chosen(
+    client, sim, monkeypatch
+):
+    """However long the choice took; period 20 ms, phase a quarter of it."""
+    now, sent = [100.0], []
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr(ros_realtime_client, "time", clock)
+    monkeypatch.setattr(client._topics, "send", lambda *_: sent.append(round(now[0] - 100.0, 6)))
+    monkeypatch.setattr(client._topics, "wait_heard", lambda *_: True)
+    feed(client._topics, sim, PERIOD_NS)
+    client._next = now[0]
+    for took in (0.001, 0.004, 0.012, 0.0):
+        now[0] += took
+        client.step(ArmTarget(TASK.target))
+    assert sent == [0.005, 0.025, 0.052, 0.065]
+    assert client.overruns == 0
 
 
 def test_a_straggler_does_not_answer_a_command(bench, client, sim):

@@ -58,7 +58,9 @@ def test_a_success_is_rewarded_and_ends_and_nothing_else_does(goals):
 def test_what_may_be_missed_grows_with_what_is_called(goals, of_called, held_against):
     """Replay is all solved, and no success was called on it: that is none, or was overlooked."""
     config = dataclasses.replace(QUICK, missed=1.0)
-    solved, others = ({k: x[:8, 0] for k, x in kind.items()} for kind in (goals.solved, goals.others))
+    solved, others = (
+        {k: x[:8, 0] for k, x in kind.items()} for kind in (goals.solved, goals.others)
+    )
     drawn = vice.Drawn(solved, others, solved, solved, of_uncalled=8, of_called=of_called)
     state = goals.first
     for _ in range(30):

@@ -21,7 +21,7 @@ def risk(
     count: jax.Array | int,
     label_smoothing: float,
     missed: jax.Array | float,
-    prior: float,
+    prior: jax.Array | float,
 ) -> jax.Array:
     """What the classifier minimises: solved frames and the rest weigh one half each.
 
@@ -36,8 +36,8 @@ def risk(
       uncalled: of frames of replay on which no success was called, [M].
       called: of those on which one was, [C].
       count: as many as these weigh, beside N + M: C, or 0 for none.
-      label_smoothing, prior: see ViceConfig.
-      missed: share, in [0, 1].
+      label_smoothing: see ViceConfig.
+      missed, prior: shares, in [0, 1].
 
     Returns:
       Scalar.

@@ -42,6 +42,8 @@ class ViceConfig:
         rest is all other replay.
     prior: share of these frames that may show the task solved at no cost; 0: each counts as not
         solved, as in VICE.
+    doubted: as long as there are no more of these frames than this, less than half of that share:
+        the first successes that are called are mostly none.
     missed: so many frames of all other replay, for each of these, may show the task solved at no
         cost, too: solved ones that were not called.
     first_updates: on labelled frames of both kinds, before anything is learned.
@@ -65,6 +67,7 @@ class ViceConfig:
     labelled: float = 0.25
     called: float = 0.25
     prior: float = 0.7
+    doubted: int = 10
     missed: float = 0.3
     first_updates: int = 1000
     every: int = 1
@@ -88,7 +91,7 @@ class ViceConfig:
             raise ValueError(f"labelled {self.labelled} and called {self.called} leave no replay")
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate {self.learning_rate} is not above 0")
-        for name in ("missed", "mixup", "gradient_penalty"):
+        for name in ("doubted", "missed", "mixup", "gradient_penalty"):
             if not getattr(self, name) >= 0.0:
                 raise ValueError(f"{name} {getattr(self, name)} is below 0")
         if not 0.0 < self.threshold < 1.0:
@@ -162,7 +165,8 @@ def update(
         goals, others, uncalled, called = logits + [jnp.zeros(0)] * (4 - len(logits))
         weight = jnp.where(drawn.of_called > 0, len(called), 0)
         missed = config.missed * drawn.of_called / jnp.maximum(drawn.of_uncalled, 1)
-        shares = (missed, config.prior)
+        prior = config.prior * drawn.of_called / jnp.maximum(drawn.of_called + config.doubted, 1)
+        shares = (missed, prior)
         value = risk(goals, others, uncalled, called, weight, config.label_smoothing, *shares)
         metrics["vice_loss"] = value
         if config.gradient_penalty > 0.0:

@@ -120,7 +120,7 @@ def test_what_was_let_pass_is_not_held_against_the_policy(goals, taken_back):
     *entries, last, _ = TWO
     entries += [dataclasses.replace(last, observation={**last.observation, **seen})]
     entries += [TAKEN_BACK] * taken_back
-    learner = watched(goals, entries, prior=0.9, updates=200, frames=1)
+    learner = watched(goals, entries, prior=0.9, doubted=0, updates=200, frames=1)
     learner.work()
     ring = learner.online
     maps = {k: x[ring.data["next_frames"][6, -1]] for k, x in ring.frames.items()}
@@ -187,6 +187,7 @@ def test_goals_of_another_camera_or_size_are_refused_with_both(goals):
         {"every": 0},
         {"prior": 1.0},
         {"missed": -0.1},
+        {"doubted": -1},
         {"labelled": 0.8},
         {"called": -0.1},
         {"frames": 0},

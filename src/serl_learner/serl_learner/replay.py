@@ -144,7 +144,7 @@ def sample_following(
     """What came of `batch` transitions, uniform with replacement: for every camera the newest
     frame of the next observation, [batch, ...]; the ring must not be empty.
 
-    Only frames in `wanted` slots, bool; and how many there are: if none, of all.
+    Only frames in `wanted` slots, bool; and whether there is any: if not, of all.
     """
     row_key, crop_key = jax.random.split(key)
     slots = ring.data["next_frames"][:, -1:]
@@ -154,7 +154,7 @@ def sample_following(
     number = jax.random.randint(row_key, (batch,), 0, count[-1])
     rows = jnp.searchsorted(count, number, side="right")
     found = look_up(ring.frames or {}, slots[rows], crop_key)
-    return {name: x[:, 0] for name, x in found.items()}, jnp.sum(among)
+    return {name: x[:, 0] for name, x in found.items()}, jnp.any(among)
 
 
 def _held(ring: Ring) -> jax.Array:

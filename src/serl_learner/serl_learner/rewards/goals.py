@@ -30,7 +30,7 @@ OTHERS = 600
 
 Replay = Callable[[jax.Array, int, bool], tuple[Features, jax.Array]]
 """Draws, with a key, so many frames of replay on which a success was called, or so many others,
-[count, h, w, c]; and says how many there are. If there is none, it draws from all."""
+[count, h, w, c]; and says whether there is any. If there is none, it draws from all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +131,9 @@ def train(
         others = _draw(keys[1], labelled_count, labelled.others)
         if replay is None:
             return Drawn(solved, others)
-        uncalled, of_uncalled = replay(keys[2], half - labelled_count - called_count, False)
-        called, of_called = replay(keys[3], called_count, True)
-        return Drawn(solved, others, uncalled, called, of_uncalled, of_called)
+        came_to, _ = replay(keys[2], half - labelled_count - called_count, False)
+        others = {name: jnp.concatenate([maps, came_to[name]]) for name, maps in others.items()}
+        return Drawn(solved, others, *replay(keys[3], called_count, True))
 
     def step(state: Vice, _: None) -> tuple[Vice, vice.Metrics]:
         key, draw_key = jax.random.split(state.key)

@@ -16,28 +16,24 @@ from serl_learner.rewards.head import Features
 def risk(
     goals: jax.Array,
     others: jax.Array,
-    uncalled: jax.Array,
     called: jax.Array,
     count: jax.Array | int,
     label_smoothing: float,
-    missed: jax.Array | float,
-    prior: jax.Array | float,
+    prior: float,
 ) -> jax.Array:
     """What the classifier minimises: solved frames and the rest weigh one half each.
 
-    Of frames of replay a share p may be solved: `prior` of those on which a success was
-    called, and `missed` of all others. As "not solved" they cost max(0, R_u - p R_g), where R_u is
-    what all of them cost and R_g what goals would (nnPU, equation 6); costs are counted from the
-    least that smoothed labels allow. Once they cost no more than p R_g, nothing pulls at them.
+    Of the frames on which a success was called a share p, `prior`, may be solved. As "not solved"
+    they cost max(0, R_u - p R_g), where R_u is what all of them cost and R_g what goals would
+    (nnPU, equation 6); costs are counted from the least that smoothed labels allow. Once they cost
+    no more than p R_g, nothing pulls at them.
 
     Args:
       goals: logits of frames that show the task solved, [G].
-      others: of frames that are labelled as not solved, [N].
-      uncalled: of frames of replay on which no success was called, [M].
-      called: of those on which one was, [C].
-      count: as many as these weigh, beside N + M: C, or 0 for none.
-      label_smoothing: see ViceConfig.
-      missed, prior: shares, in [0, 1].
+      others: of frames that do not, [N].
+      called: of frames on which a success was called, [C].
+      count: as many as these weigh, beside N of the others: C, or 0 for none.
+      label_smoothing, prior: see ViceConfig.
 
     Returns:
       Scalar.
@@ -49,13 +45,9 @@ def risk(
         target = smooth(jnp.full_like(logits, label), label_smoothing)
         return optax.sigmoid_binary_cross_entropy(logits, target).sum() / max(len(logits), 1)
 
-    def unlabelled(logits: jax.Array, share: jax.Array | float) -> jax.Array:
-        excess = cost(logits, 0.0) - least - share * (cost(goals, 0.0) - least)
-        return least + jnp.maximum(excess, 0.0)
-
-    rest = len(others) * cost(others, 0.0) + len(uncalled) * unlabelled(uncalled, missed)
-    rest += count * unlabelled(called, prior)
-    return 0.5 * (cost(goals, 1.0) + rest / (len(others) + len(uncalled) + count))
+    excess = jnp.maximum(cost(called, 0.0) - least - prior * (cost(goals, 0.0) - least), 0.0)
+    rest = len(others) * cost(others, 0.0) + count * (least + excess)
+    return 0.5 * (cost(goals, 1.0) + rest / (len(others) + count))
 
 
 def smooth(labels: jax.Array, smoothing: float) -> jax.Array:

@@ -42,10 +42,6 @@ class ViceConfig:
         rest is all other replay.
     prior: share of these frames that may show the task solved at no cost; 0: each counts as not
         solved, as in VICE.
-    doubted: as long as there are no more of these frames than this, less than half of that share:
-        the first successes that are called are mostly none.
-    missed: so many frames of all other replay, for each of these, may show the task solved at no
-        cost, too: solved ones that were not called.
     first_updates: on labelled frames of both kinds, before anything is learned.
     every: blocks of the agent between two of the classifier.
     updates: of the classifier in each of these.
@@ -67,8 +63,6 @@ class ViceConfig:
     labelled: float = 0.25
     called: float = 0.25
     prior: float = 0.7
-    doubted: int = 10
-    missed: float = 0.3
     first_updates: int = 1000
     every: int = 1
     updates: int = 1
@@ -91,7 +85,7 @@ class ViceConfig:
             raise ValueError(f"labelled {self.labelled} and called {self.called} leave no replay")
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate {self.learning_rate} is not above 0")
-        for name in ("doubted", "missed", "mixup", "gradient_penalty"):
+        for name in ("mixup", "gradient_penalty"):
             if not getattr(self, name) >= 0.0:
                 raise ValueError(f"{name} {getattr(self, name)} is below 0")
         if not 0.0 < self.threshold < 1.0:
@@ -122,20 +116,17 @@ class Vice(flax.struct.PyTreeNode):
 
 
 class Drawn(NamedTuple):
-    """What one update sees: goals and as many frames of the other kinds together, [n, h, w, c].
+    """What one update sees.
 
-    goals, others: frames that are labelled as solved, and as not solved.
-    uncalled, called: frames of replay on which no success was called, and on which one was; None
-        before there is any replay.
-    of_uncalled, of_called: so many frames these two were drawn from; if of none, they are any.
+    goals, others: frames that show the task solved, and that do not, [B/2, h, w, c], [N, h, w, c].
+    called: frames on which a success was called, [B/2 - N, h, w, c]; None: B/2 is N.
+    any_called: bool scalar; false: there are none, and `called` are any.
     """
 
     goals: Features
     others: Features
-    uncalled: Features | None = None
     called: Features | None = None
-    of_uncalled: jax.Array | int = 0
-    of_called: jax.Array | int = 0
+    any_called: jax.Array | bool = False
 
 
 def create_vice(key: jax.Array, features: Features, config: ClassifierConfig) -> Vice:
@@ -151,7 +142,7 @@ def update(
 ) -> tuple[Vice, Metrics]:
     """One step on what was drawn."""
     key, mix_key, dropout_key, between_key = jax.random.split(vice.key, 4)
-    kinds = [kind for kind in drawn[:4] if kind is not None]
+    kinds = [kind for kind in drawn[:3] if kind is not None]
     keys = jax.random.split(mix_key, len(kinds))
     mixed = [mix(k, kind, config.mixup) for k, kind in zip(keys, kinds, strict=True)]
     ends = np.cumsum([len(next(iter(kind.values()))) for kind in kinds])[:-1]
@@ -160,15 +151,12 @@ def update(
     def loss(params: Any) -> tuple[jax.Array, Metrics]:
         logit = partial(_logit, RewardHead(classifier), params)
         logits = jnp.split(logit(batch, dropout_key), ends)
+        called = logits[2] if len(logits) > 2 else jnp.zeros(0)
+        count = jnp.where(drawn.any_called, len(called), 0)
+        value = risk(logits[0], logits[1], called, count, config.label_smoothing, config.prior)
+        metrics = {"vice_loss": value}
         said = [jax.nn.sigmoid(x).mean() for x in logits]
-        metrics = dict(zip(("vice_goals", "vice_others", "vice_uncalled", "vice_called"), said))
-        goals, others, uncalled, called = logits + [jnp.zeros(0)] * (4 - len(logits))
-        weight = jnp.where(drawn.of_called > 0, len(called), 0)
-        missed = config.missed * drawn.of_called / jnp.maximum(drawn.of_uncalled, 1)
-        prior = config.prior * drawn.of_called / jnp.maximum(drawn.of_called + config.doubted, 1)
-        shares = (missed, prior)
-        value = risk(goals, others, uncalled, called, weight, config.label_smoothing, *shares)
-        metrics["vice_loss"] = value
+        metrics |= dict(zip(("vice_goals", "vice_others", "vice_called"), said))
         if config.gradient_penalty > 0.0:
             metrics["vice_penalty"] = gradient_penalty(between_key, logit, batch)
             value += config.gradient_penalty * metrics["vice_penalty"]

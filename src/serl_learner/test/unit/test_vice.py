@@ -54,35 +54,6 @@ def test_a_success_is_rewarded_and_ends_and_nothing_else_does(goals):
     np.testing.assert_array_equal(made["terminated"], [True, True, False, True])
 
 
-@pytest.mark.parametrize(("of_called", "held_against"), [(0, True), (8, False)])
-def test_what_may_be_missed_grows_with_what_is_called(goals, of_called, held_against):
-    """Replay is all solved, and no success was called on it: that is none, or was overlooked."""
-    config = dataclasses.replace(QUICK, missed=1.0, doubted=0)
-    solved, others = (
-        {k: x[:8, 0] for k, x in kind.items()} for kind in (goals.solved, goals.others)
-    )
-    drawn = vice.Drawn(solved, others, solved, solved, of_uncalled=8, of_called=of_called)
-    state = goals.first
-    for _ in range(30):
-        state, _ = vice.update(state, drawn, config, config.classifier(FROZEN))
-    said = vice.judge(state, solved, config.classifier(FROZEN)).mean()
-    assert (said < 0.7) == held_against
-
-
-@pytest.mark.parametrize(("of_called", "held_against"), [(2, True), (2000, False)])
-def test_the_first_successes_that_are_called_are_doubted(goals, of_called, held_against):
-    config = dataclasses.replace(QUICK, doubted=100)
-    solved, others = (
-        {k: x[:8, 0] for k, x in kind.items()} for kind in (goals.solved, goals.others)
-    )
-    drawn = vice.Drawn(solved, others, others, solved, of_uncalled=8, of_called=of_called)
-    state = goals.first
-    for _ in range(30):
-        state, _ = vice.update(state, drawn, config, config.classifier(FROZEN))
-    said = vice.judge(state, solved, config.classifier(FROZEN)).mean()
-    assert (said < 0.7) == held_against
-
-
 def test_of_a_stack_the_newest_frame_counts(goals):
     newest = {k: x[:1, 0] for k, x in goals.solved.items()}
     before = {k: x[:1, 0] for k, x in goals.others.items()}

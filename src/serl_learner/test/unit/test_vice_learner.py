@@ -58,7 +58,7 @@ def test_it_is_trained_before_the_agent_as_often_as_it_is_told(goals):
     learner = watched(goals, course(), every=2)
     before = jax.device_get(learner.agent.vice)
     metrics = learner.work()
-    said = {"vice_goals", "vice_others", "vice_uncalled", "vice_called"}
+    said = {"vice_goals", "vice_others", "vice_called"}
     assert {"vice_loss", "vice_penalty", *said} <= metrics.keys()
     assert not same(before.params, learner.agent.vice.params)
     assert ["vice_loss" in learner.work() for _ in range(3)] == [False, True, False]
@@ -99,7 +99,7 @@ def test_frames_are_drawn_from_those_called_or_from_the_others(goals, called):
     drawn, found = replay.sample_following(ring, KEY, 64, frames if called else ~frames)
     crops = {x.tobytes() for x in np.asarray(ring.frames["features/side"])[frames].reshape(6, -1)}
     among = [maps.tobytes() in crops for maps in np.asarray(drawn["features/side"]).reshape(64, -1)]
-    assert found == (2 if called else 6)
+    assert found
     assert set(among) == {called}
 
 
@@ -107,7 +107,7 @@ def test_without_any_frame_that_is_wanted_all_are_drawn_and_it_says_so(goals):
     ring = watched(goals, TWO).online
     nothing = jnp.zeros(len(ring.frames["features/side"]), bool)
     drawn, found = replay.sample_following(ring, KEY, 4, nothing)
-    assert found == 0
+    assert not found
     assert all(np.any(maps[i]) for maps in drawn.values() for i in range(4))
 
 
@@ -120,7 +120,7 @@ def test_what_was_let_pass_is_not_held_against_the_policy(goals, taken_back):
     *entries, last, _ = TWO
     entries += [dataclasses.replace(last, observation={**last.observation, **seen})]
     entries += [TAKEN_BACK] * taken_back
-    learner = watched(goals, entries, prior=0.9, doubted=0, updates=200, frames=1)
+    learner = watched(goals, entries, prior=0.9, updates=200, frames=1)
     learner.work()
     ring = learner.online
     maps = {k: x[ring.data["next_frames"][6, -1]] for k, x in ring.frames.items()}
@@ -186,8 +186,6 @@ def test_goals_of_another_camera_or_size_are_refused_with_both(goals):
         {"batch_size": 7},
         {"every": 0},
         {"prior": 1.0},
-        {"missed": -0.1},
-        {"doubted": -1},
         {"labelled": 0.8},
         {"called": -0.1},
         {"frames": 0},

@@ -36,45 +36,37 @@ def logit(*probabilities):
     return jnp.log(p / (1.0 - p))
 
 
-PLAIN = {"label_smoothing": 0.0, "missed": 0.1, "prior": 0.2}
-NONE = logit()
+PLAIN = {"label_smoothing": 0.0, "prior": 0.2}
 
 
 def test_risk_by_hand():
-    """As "not solved" goals said to be with 3/4 cost log 4, the two others log 2, one frame without
-    a success log 4, of which 0.1 log 4 may be for solved ones, and the two on which a success was
-    called 1.5 log 2, of which 0.2 log 4 may be."""
-    goal, others, uncalled, called = logit(0.75), logit(0.5, 0.5), logit(0.75), logit(0.5, 0.75)
-    rest = 2 * np.log(2) + 0.9 * np.log(4) + 2 * (1.5 * np.log(2) - 0.2 * np.log(4))
-    found = risk.risk(goal, others, uncalled, called, 2, **PLAIN)
-    np.testing.assert_allclose(found, 0.5 * (np.log(4 / 3) + rest / 5), rtol=1e-6)
+    """As "not solved" goals said to be with 3/4 cost log 4, the two others log 2, and the two on
+    which a success was called 1.5 log 2, of which 0.2 log 4 may be for solved ones."""
+    goal, others, called = logit(0.75), logit(0.5, 0.5), logit(0.5, 0.75)
+    rest = (2 * np.log(2) + 2 * (1.5 * np.log(2) - 0.2 * np.log(4))) / 4
+    found = risk.risk(goal, others, called, 2, **PLAIN)
+    np.testing.assert_allclose(found, 0.5 * (np.log(4 / 3) + rest), rtol=1e-6)
 
 
-@pytest.mark.parametrize("called", [NONE, logit(0.99)])
+@pytest.mark.parametrize("called", [logit(), logit(0.99)])
 def test_risk_by_hand_while_no_success_was_called(called):
-    found = risk.risk(logit(0.75), logit(0.5), NONE, called, 0, **PLAIN)
+    found = risk.risk(logit(0.75), logit(0.5), called, 0, **PLAIN)
     np.testing.assert_allclose(found, 0.5 * (np.log(4 / 3) + np.log(2)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["missed", "prior"])
-@pytest.mark.parametrize(("share", "pulled"), [(0.2, False), (0.0, True)])
+@pytest.mark.parametrize(("prior", "pulled"), [(0.2, False), (0.0, True)])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_a_share_of_replay_may_be_solved_at_no_cost(kind, share, pulled, smoothing):
-    """One of ten is as goals are, which is below that share: nothing pulls it down then."""
-    shares = {"missed": 0.0, "prior": 0.0, kind: share}
-
-    def found(frames):
-        uncalled, called, count = (frames, NONE, 0) if kind == "missed" else (NONE, frames, 10)
-        goal, others = logit(0.9, 0.9), logit(0.1)
-        return risk.risk(goal, others, uncalled, called, count, smoothing, **shares)
-
-    slope = jax.grad(found)(logit(0.9, *[0.5 * smoothing + 1e-6] * 9))
+def test_a_share_of_what_was_called_may_be_solved_at_no_cost(prior, pulled, smoothing):
+    """One of ten is as goals are, which is below `prior`: nothing pulls it down then."""
+    goal, others = logit(0.9, 0.9), logit(0.1)
+    called = logit(0.9, *[0.5 * smoothing + 1e-6] * 9)
+    slope = jax.grad(lambda x: risk.risk(goal, others, x, 10, smoothing, prior))(called)
     assert (slope[0] > 1e-3) == pulled
     assert pulled or np.all(slope == 0.0)
 
 
 def test_a_perfect_classifier_costs_what_smoothing_leaves():
-    found = risk.risk(logit(0.9), logit(0.1), logit(0.1), logit(0.1, 0.1), 2, 0.2, 0.02, 0.1)
+    found = risk.risk(logit(0.9), logit(0.1), logit(0.1, 0.1), 2, 0.2, 0.1)
     least = -(0.1 * np.log(0.1) + 0.9 * np.log(0.9))
     np.testing.assert_allclose(found, least, rtol=1e-6)
 

@@ -11,6 +11,7 @@ import pytest
 from probe import Probe
 
 from serl_controllers.ros_arm import state_from_msg
+from serl_interfaces.action import JointReset
 from serl_sim.gl_backend import DEBIAN_PACKAGES
 
 
@@ -49,6 +50,21 @@ def test_nodes_stop_cleanly_in_the_middle_of_their_work(bench, start, number):
         _, errors = process.communicate(timeout=15)
         assert process.returncode == 0, errors
         assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("realtime", ["false", "true"])
+def test_the_process_carries_out_a_joint_reset(bench, start, realtime):
+    """By the executor that the process spins, which is another one than a bench has."""
+    start("sim_node", "--ros-args", "-p", f"realtime:={realtime}")
+    probe = bench.add(Probe, bench)
+    probe.wait_for_sim()
+    mover = bench.action_client(probe, JointReset, "arm/joint_reset")
+    goal = state_from_msg(probe.reset().state).q + 0.05
+    sent = mover.send_goal_async(JointReset.Goal(q=goal, max_velocity=0.5))
+    handle = bench.wait(lambda: sent.done() and sent.result(), "an answer")
+    ended = handle.get_result_async()
+    found = bench.wait(lambda: ended.done() and ended.result().result, "a result")
+    assert found.success, found.message
 
 
 def test_wrong_parameter_is_one_line_and_exit_code_one(start):

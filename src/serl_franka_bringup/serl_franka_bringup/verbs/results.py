@@ -1,6 +1,7 @@
 """`results`: runs one row of docs/results.md again and writes its figures as JSON.
 
-The file holds the commit, the seed, the command and the figures.
+The file holds the commit, the seed, the command, without the directories of this machine, and the
+figures.
 """
 
 from __future__ import annotations
@@ -57,17 +58,16 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{name:<23}{row.meaning}")
         return 0 if arguments.list else 2
     with tempfile.TemporaryDirectory() as scratch:
+        options = [*arguments.options, *(["--seed", str(arguments.seed)] if row.seeded else [])]
         command = [part.replace("{scratch}", scratch) for part in row.command]
-        command = [part.replace("{out}", str(out)) for part in command] + arguments.options
-        if row.seeded:
-            command += ["--seed", str(arguments.seed)]
-        code, wall_s, figures = _measure(command, Path(scratch))
+        command = [part.replace("{out}", str(out)) for part in command]
+        code, wall_s, figures = _measure(command + options, Path(scratch))
     result = {
         "name": arguments.name,
         "meaning": row.meaning,
         "git": git_state(),
         "seed": arguments.seed if row.seeded else None,
-        "command": shlex.join(["python", *command]),
+        "command": shlex.join(["python", *row.command, *options]),
         "machine": f"{len(os.sched_getaffinity(0))} cores, {platform.machine()}",
         "wall_s": wall_s,
         "exit_code": code,

@@ -213,6 +213,7 @@ def test_options_of_a_row_are_passed_on(tmp_path, monkeypatch):
     assert cli.main(["results", "tiny", "--kills", "2", "--out", str(tmp_path)]) == 0
     kept = json.loads((tmp_path / "tiny.json").read_text())
     assert kept["figures"]["words"][:3] == [f"{tmp_path}/a.png", "--kills", "2"]
+    assert kept["command"].endswith("'{out}/a.png' --kills 2")  # and not where that was here
 
 
 def test_a_row_without_options_refuses_them(tmp_path, monkeypatch, capsys):

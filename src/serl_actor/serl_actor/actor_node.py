@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import rclpy
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 
 from serl_actor.crew import ActorCrew
 from serl_actor.environment import Environment
@@ -38,6 +36,7 @@ from serl_actor.run_files import RunFiles
 from serl_actor.transition_sender import SenderError
 from serl_actor.veto_key import VetoKey
 from serl_controllers.ros_executor import make_executor
+from serl_controllers.ros_main import PATIENCE, begin
 from serl_controllers.ros_parameters import (
     ParameterError,
     declare_from,
@@ -254,11 +253,7 @@ class ActorNode(Node):
 
 def run() -> int:
     """Runs the node until it is told to stop or fails; the exit code."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    # Not rclpy's own handlers: they end the context before the arm is told to hold.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    stop = begin()
     try:
         node = ActorNode()
     except (AlreadyRunning, OSError, ParameterError, ValueError) as error:
@@ -269,7 +264,7 @@ def run() -> int:
     executor.add_node(node)
     node.start()
     while not stop.is_set() and node.failure is None:
-        executor.spin_once(timeout_sec=0.2)
+        executor.spin_once(timeout_sec=PATIENCE)
     if node.stop(lambda: executor.spin_once(timeout_sec=0.02)):
         executor.shutdown()
         node.destroy_node()

@@ -112,10 +112,11 @@ class RealtimeClient:
         return state
 
     def step(self, target: ArmTarget) -> ArmState:
-        """Sends a target in its phase of the control period, sleeps that out and returns the state
-        then.
+        """Sends a target, and returns the state with which the next control period begins.
 
-        That state is from after the command, also when the period was over before it was sent.
+        It leaves in its phase of the period, or at once if that is past; what an operator says in
+        between counts from the next step on. The state is from after the command, also when the
+        period was over before it was sent.
 
         Raises:
           StaleState: the newest state is older than state_age, or none came after the command.

@@ -21,7 +21,7 @@ from serl_controllers.geometry import Pose
 
 @dataclass(frozen=True)
 class RobotClientConfig:
-    """Wall-clock limits of the exchange with the robot.
+    """Timing of the exchange with the robot; times are those of the wall clock.
 
     Attributes:
       frame_id: the arm's base frame.
@@ -30,8 +30,9 @@ class RobotClientConfig:
       reset_timeout: for an answer to reset_scene, which is then asked again [s].
       operator_timeout: lockstep: for an operator's answer to a state [s].
       state_age: real time: a state older than this is stale [s].
-      command_phase: real time: a command leaves when this share of its period is over, so that it
-        does not matter how long the choice of the action took; later if it took longer.
+      command_phase: real time: a command leaves when this share of its period, 0 .. below 1, is
+        over, so that it does not matter how long the choice of the action took; later if it took
+        longer.
       intervention_age: what a person, in real time anybody, said longer ago is not heeded [s].
     """
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -17,9 +15,9 @@ import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from serl_controllers.ros_main import PATIENCE, begin
 from serl_controllers.ros_parameters import (
     ParameterError,
     declare_from,
@@ -60,7 +58,7 @@ LAST_WORDS = 2.0
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """Where the node keeps things; an empty path keeps nothing.
+    """Where the node keeps things, and computes; an empty path keeps nothing.
 
     Attributes:
       demonstrations_dir: successful demonstrations, shared by all runs of a task.
@@ -71,7 +69,7 @@ class NodeConfig:
       checkpoint_every_s: between two checkpoints [s]; what a kill makes the learner do again.
       compression: of the log's files: "zstd", "lz4" or "none".
       goals_dir: labelled frames, of which VICE takes the solved ones for goals.
-      spare_cores: of this machine, left to what controls a robot in real time on it.
+      spare_cores: so many cores of this machine are left to what controls a robot in real time.
       serve_checkpoint: a file written by `save_checkpoint` with the tag "best", or its directory:
         gives out that policy and learns nothing.
     """
@@ -112,7 +110,8 @@ class LearnerNode(Node):
         self._config = declare_from(self, NodeConfig)
         refuse_unknown(self)
         keep_parameters(self)
-        spare_cores(self._config.spare_cores)
+        if self._config.spare_cores:
+            spare_cores(self._config.spare_cores)
         store = self._make_store(log)
         self._lock = LogLock(store.log) if store.log is not None else None
         checkpoints = _path(self._config.checkpoint_dir)
@@ -220,11 +219,7 @@ def _path(text: str) -> Path | None:
 def run() -> int:
     """Runs the node until it is told to stop or fails; the exit code."""
     give_way()
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    # Not rclpy's own handlers: they end the context before the last words are published.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    stop = begin()
     try:
         node = LearnerNode()
     except (ParameterError, ParamsError, EpisodeError, OSError) as error:
@@ -233,7 +228,7 @@ def run() -> int:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     while not stop.is_set() and node.failure is None:
-        executor.spin_once(timeout_sec=0.2)
+        executor.spin_once(timeout_sec=PATIENCE)
     if node.failure is not None:
         node.say_failed()
         until = time.monotonic() + LAST_WORDS

@@ -32,7 +32,7 @@ ENCODERS = {"frozen": FROZEN, "trained": TRAINED}
 
 def trained_is_slow(names: Iterable[str]) -> list[Any]:
     """The same parameters of a test, of which "trained" compiles for long: other tests train it."""
-    return [pytest.param(n, marks=[pytest.mark.slow] * (n == "trained")) for n in names]
+    return [pytest.param(n, marks=pytest.mark.slow if n == "trained" else ()) for n in names]
 
 
 def agent_config(encoder: EncoderConfig, **fields: Any) -> SACConfig:

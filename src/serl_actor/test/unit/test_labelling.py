@@ -70,7 +70,7 @@ def labels(records) -> list[bool]:
 
 
 def test_by_truth_a_solved_episode_goes_on_and_the_arm_draws_back(near):
-    config = LabelConfig(stay=3, back=4)
+    config = LabelConfig(stay=3, around=0, back=4)
     episode, records = record(near, config, Straight(near), OperatorKeys())
     found = labels(records)
     assert found[:4] == [False] * 4  # the first observation and three on the way
@@ -83,8 +83,20 @@ def test_by_truth_a_solved_episode_goes_on_and_the_arm_draws_back(near):
     assert all(action[2] <= -0.1 and np.abs(action).max() <= 0.5 for action in back)
 
 
+def test_before_it_draws_back_the_arm_is_moved_out_of_what_is_solved_and_in_again(near):
+    config = LabelConfig(stay=3, around=12, back=0)
+    _, records = record(near, config, Straight(near), OperatorKeys())
+    after = records[7:]  # the fourth solved observation and those that follow
+    assert len(after) == 13
+    along = [r.action[2] for r in after[:-1]]  # the tool's z axis points at the socket
+    assert all(-0.25 <= z <= -0.05 for z, solved in zip(along, labels(after)) if solved)
+    assert all(z > -0.05 for z, solved in zip(along, labels(after)) if not solved)  # box: less in
+    assert set(labels(after)) == {True, False}
+    assert labels(after) != sorted(labels(after), reverse=True)  # solved again after it was not
+
+
 def test_a_gripper_stays_as_it_is_while_the_arm_draws_back(near):
-    config, moved = LabelConfig(stay=3, back=4), replace(near, gripper="binary")
+    config, moved = LabelConfig(stay=3), replace(near, gripper="binary")
     _, records = record(moved, config, WithGripper(moved), OperatorKeys())
     actions = [r.action for r in records[:-1]]
     assert {len(action) for action in actions} == {7}
@@ -100,9 +112,9 @@ def test_what_is_labelled_is_logged_and_not_trained_on(near):
 
 def test_the_key_marks_all_frames_that_follow_d42(near):
     keys = OperatorKeys()
-    config = LabelConfig(by="operator", stay=4, back=9)
+    config = LabelConfig(by="operator", stay=4, around=3, back=9)
     _, records = record(near, config, Straight(near, keys, press=(2,)), keys)
-    assert labels(records) == [False] * 3 + [True] * 5  # from what followed the key to the end
+    assert labels(records) == [False] * 3 + [True] * 8  # from what followed the key to the end
 
 
 def test_a_key_pressed_before_the_episode_is_forgotten(near):
@@ -116,7 +128,7 @@ def test_a_key_pressed_before_the_episode_is_forgotten(near):
 
 def test_each_press_is_the_next_stage(near):
     keys = OperatorKeys()
-    config = LabelConfig(by="operator", stages=2, stay=1)
+    config = LabelConfig(by="operator", stages=2, stay=1, around=0)
     _, records = record(near, config, Straight(near, keys, press=(1, 3)), keys)
     assert [int(r.extras["label/stage"]) for r in records] == [0, 0, 1, 1, 2, 2]
     assert labels(records) == [False] * 4 + [True] * 2

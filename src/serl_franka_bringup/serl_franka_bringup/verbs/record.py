@@ -5,10 +5,10 @@ unless there is a device. Episodes that succeed are kept, each as a bag of its o
 of the task find them; with --failures the others, too, apart from those.
 
 --rewards: frames that are labelled solved or not. In the simulator the scripted expert and chance
-drive, and the pose tells what is solved; after a success the arm stays for a moment and draws
-back, so that there are frames of nearly solved, too. On a robot an operator drives, and their key
-`success` (a button of the device, or the service mark_success) marks all frames that follow in the
-episode.
+drive, and the pose tells what is solved; after a success the arm is moved out and in, and draws
+back, so that there are frames of just and of nearly solved, too. On a robot an operator drives, and
+their key `success` (a button of the device, or the service mark_success) marks all frames that
+follow in the episode.
 
 Recording the same again goes on until there are as many as asked for. Ctrl-C loses nothing.
 """
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--out", dest="demonstrations_dir", help="directory (default: the task's)"
     )
     parser.add_argument("--rewards", action="store_true", help="frames labelled solved or not")
-    parser.add_argument("--positives", type=int, help="frames of solved, at least (default 260)")
+    parser.add_argument("--positives", type=int, help="frames of solved, at least (default 500)")
     parser.add_argument("--negatives", type=int, help="other frames, at least (default 750)")
     parser.add_argument("--fresh", action="store_true", help="start anew; the old are kept aside")
 

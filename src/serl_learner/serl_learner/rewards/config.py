@@ -37,8 +37,8 @@ class ClassifierConfig:
     batch_size: int = 128
     updates: int = 500
     held_out: float = 0.2
-    false_positive_rate: float = 0.005
-    frames: int = 2
+    false_positive_rate: float = 0.02
+    frames: int = 3
 
     def __post_init__(self) -> None:
         if not self.encoder.frozen:

@@ -28,6 +28,7 @@ from serl_actor.policy_source import PolicySource, Snapshot
 from serl_actor.recorder import Notes, Recorder
 from serl_actor.robot_client import ResetRefused, RobotError
 from serl_actor.rollout import Driver, Episode, by_pose, run_episode
+from serl_actor.wandering import WanderingDriver
 from serl_controllers.arm import ArmState
 from serl_learner.policy import Policy
 from serl_learner.types import Entry, Observation, Record
@@ -158,9 +159,9 @@ class ActorCrew:
     def labelled(self, by_chance: bool) -> Driver:
         """The operator, or chance, in episodes whose frames are labelled."""
         seed = self._seed + 3 + self._begun
-        dim = self._environment.task.action_dim
-        driver = RandomDriver(dim, seed) if by_chance else self.operator()
-        return LabelledDriver(driver, self._labelling, dim, seed)
+        task = self._environment.task
+        driver: Driver = WanderingDriver(task, seed) if by_chance else self.operator()
+        return LabelledDriver(driver, self._labelling, task.action_dim, seed)
 
     def learner_trains(self) -> bool:
         """The learner has begun to update."""

@@ -44,7 +44,7 @@ class LabelConfig:
         in again: an expert's are pressed home, and a policy's need not be. An operator, whose mark
         stays, moves it within what is solved.
       back: frames of drawing back after those, by truth only: not solved, but nearly.
-      random_every: every so many episodes chance drives, by truth only.
+      random_every: every so many episodes chance drives (WanderingDriver), by truth only.
       attempts: episodes after which it ends in vain.
     """
 
@@ -55,7 +55,7 @@ class LabelConfig:
     stay: int = 3
     around: int = 10
     back: int = 4
-    random_every: int = 4
+    random_every: int = 3
     attempts: int = 400
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from serl_actor.policy_source import Snapshot
 from serl_actor.recorder import Recorder
 from serl_actor.rollout import Choice, Driver, Episode, by_pose, run_episode
 from serl_actor.training import intervention_metrics
+from serl_actor.wandering import WanderingDriver
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.learner import Learner
 from serl_learner.policy import Policy
@@ -153,9 +154,9 @@ class InProcessCrew:
 
     def labelled(self, by_chance: bool) -> Driver:
         """The scripted expert, or chance, in episodes whose frames are labelled."""
-        seed, dim = self._seed + 3 + self._begun, self._setup.task.action_dim
-        driver = RandomDriver(dim, seed) if by_chance else self.operator()
-        return LabelledDriver(driver, self._labelling, dim, seed)
+        seed, task = self._seed + 3 + self._begun, self._setup.task
+        driver: Driver = WanderingDriver(task, seed) if by_chance else self.operator()
+        return LabelledDriver(driver, self._labelling, task.action_dim, seed)
 
     def learner_trains(self) -> bool:
         """An update is due or done."""

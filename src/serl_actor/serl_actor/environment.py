@@ -36,7 +36,8 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
 
     `step` returns in `info`: `executed_action` [A], what the arm was told after clipping and
     intervention, and whether the gripper closed (-1) or opened (+1), if the task moves it; None
-    when the step was refused; `source`, who chose it; `success`; `refused`;
+    when the step was refused; `source`, who chose it; `success`; `solved_steps`, so many, this one
+    among them, led to the frames for which it is believed, 0 without success; `refused`;
     `interrupted`, a camera paused after it, so that there is no next observation in time.
     `terminated` means success only; the time limit is `truncated`. Both `step` and `reset` return
     what is known of the observation: `true_success`, by the pose, None where nobody knows where
@@ -105,6 +106,7 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         self.episode_seed = int(self.np_random.integers(2**31))
         start = self.task.draw_start(self.np_random)
         self._steps, self._others_drove = 0, False
+        self._unopposed = 0  # steps since a success was vetoed
         self._hand.begin()
         self._move(lambda: self.robot.reset(start, self.episode_seed))
         self._look()
@@ -152,13 +154,15 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
         observation = self._observe()
         if interrupted and self.judge is not None:
             self.judge.begin()  # no frame follows the one before
-        solved, judged = self._judge(observation)
-        success = self._veto.passes(solved and not interrupted)
+        frames, judged = self._judge(observation)
+        success = self._veto.passes(frames > 0 and not interrupted)
+        self._unopposed = 0 if frames and not success else self._unopposed + 1
         truncated = not success and self._steps >= self.task.episode_steps
         info = {
             "executed_action": executed,
             "source": source,
             "success": success,
+            "solved_steps": min(frames, self._unopposed) if success else 0,
             "refused": executed is None,
             "interrupted": interrupted,
             **judged,
@@ -278,16 +282,17 @@ class Environment(gymnasium.Env):  # type: ignore[type-arg]
             self.robot.hold()
             raise
 
-    def _judge(self, observation: dict[str, np.ndarray]) -> tuple[bool, dict[str, Any]]:
-        """Whether the task is solved, and what is known of the observation."""
+    def _judge(self, observation: dict[str, np.ndarray]) -> tuple[int, dict[str, Any]]:
+        """For how many frames in a row the task is solved, 0: it is not; and what is known of the
+        observation."""
         fixture = self.robot.fixture()
         truth = self._observer.is_solved(self.state, fixture)
         if self.judge is None:
-            return bool(truth), {"true_success": bool(truth)}
+            return int(bool(truth)), {"true_success": bool(truth)}
         verdict = self.judge.judge(observation, self.state)
         probability = None if verdict is None else verdict.probability
         known = {"true_success": truth if fixture is not None else None, "probability": probability}
-        return verdict is not None and verdict.success, known
+        return max(verdict.frames, 1) if verdict is not None and verdict.success else 0, known
 
     def _observe(self) -> dict[str, np.ndarray]:
         try:

@@ -52,7 +52,7 @@ class Recorder:
         self._hold = False
         self._held: list[Record] = []
         self._overruling = threading.Lock()
-        self._solved: tuple[int, int] | None = None  # the last step that was a success
+        self._solved: tuple[int, int, int] | None = None  # episode, first and last step
         self._went_on = False  # another episode has a step since
 
     @property
@@ -112,27 +112,38 @@ class Recorder:
         aborted: bool,
         stamp_ns: int,
         extras: Observation | None = None,
+        solved_steps: int = 1,
     ) -> None:
         """The final observation of the episode, a record of its own; none if nothing was executed.
 
-        A held episode is passed on now if it succeeded, else forgotten.
+        A held episode is passed on now if it succeeded, else forgotten. A success that was believed
+        only after some frames in a row is one since the first of them: of its `solved_steps`, which
+        end the episode, those that were recorded without a reward get it now, as a Relabel.
         """
-        if self._step:
-            self._put(
-                observation,
-                stamp_ns,
-                action=None,
-                last=True,
-                success=success,
-                aborted=aborted,
-                extras=extras or {},
-            )
         held, self._held = self._held, []
-        for record in held if success else ():
+        if self._hold and not success:
+            return
+        self._hold = False
+        for record in held:
             self._pass_on(record)
-        if success and self._step:
+        if not self._step:
+            return
+        episode, last = self._begun - 1, self._step - 1
+        first = max(0, last + 1 - max(solved_steps, 1))
+        if success and first < last:
+            self.relabel(episode, (first, last - 1), 1.0, True, stamp_ns)
+        self._put(
+            observation,
+            stamp_ns,
+            action=None,
+            last=True,
+            success=success,
+            aborted=aborted,
+            extras=extras or {},
+        )
+        if success:
             with self._overruling:
-                self._solved, self._went_on = (self._begun - 1, self._step - 1), False
+                self._solved, self._went_on = (episode, first, last), False
 
     def _begin_segment(self) -> None:
         self._begun += 1
@@ -180,7 +191,7 @@ class Recorder:
         return relabel
 
     def overrule(self, stamp_ns: int) -> Relabel:
-        """The last success was none: the step that was rewarded for it is so no longer.
+        """The last success was none: the steps that were rewarded for it are so no longer.
 
         Only until the next episode has a step: then it may be that one that is meant. From any
         thread; raises UnknownSteps, or what the sink does.
@@ -188,13 +199,13 @@ class Recorder:
         with self._overruling:
             if self._solved is None:
                 raise UnknownSteps("there is no success that is not overruled")
-            episode, step = self._solved
+            episode, first, last = self._solved
             if self._went_on:
                 raise UnknownSteps(
                     f"the success of episode {episode} is not the last episode's any more: only "
-                    f"the service relabel takes it back, of step {step}"
+                    f"the service relabel takes it back, of steps {first}..{last}"
                 )
-            relabel = self.relabel(episode, (step, step), 0.0, False, stamp_ns)
+            relabel = self.relabel(episode, (first, last), 0.0, False, stamp_ns)
             self._solved = None
         return relabel
 

@@ -50,10 +50,12 @@ class Verdict:
     Attributes:
       probability: that it shows the task solved.
       success: it was over the threshold for the required number of frames.
+      frames: so many in a row were, up to this one.
     """
 
     probability: float
     success: bool
+    frames: int = 1
 
 
 class Judge(Protocol):
@@ -92,4 +94,4 @@ class LocalJudge:
         """The verdict; raises UnusableObservation."""
         estimate = self._estimator.judge(state.stamp_ns, self._step, observation)
         self._step += 1
-        return Verdict(estimate.probability, estimate.success)
+        return Verdict(estimate.probability, estimate.success, estimate.frames)

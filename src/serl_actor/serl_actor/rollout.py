@@ -168,7 +168,7 @@ class _Run:
         self._interventions, self._intervening = 0, False
         self._steps, self._intervened, self._refused, self._interrupted = 0, 0, 0, 0
         self._total_reward = 0.0
-        self._success = False
+        self._success, self._solved_steps = False, 0
         self.ended = False
 
     def begin(self, observation: Observation, info: Mapping[str, Any]) -> None:
@@ -197,10 +197,10 @@ class _Run:
             self._record(choice, reward, terminated, truncated, info)
         # Only now: if the record is not taken, the last one must show what it would have shown.
         self._see(following, info)
-        self._success = bool(info["success"])
+        self._success, self._solved_steps = bool(info["success"]), info["solved_steps"]
         self.ended = terminated or truncated
         if self._labelling is not None:
-            self._success = self._labelling.solved
+            self._success, self._solved_steps = self._labelling.solved, 0
             limit = self._environment.task.episode_steps
             self.ended = truncated or self._labelling.over or self._steps >= limit
 
@@ -237,7 +237,14 @@ class _Run:
 
     def finish(self, aborted: bool) -> None:
         """Records the last fresh observation as the final one."""
-        self._recorder.end(self._observation, self._success, aborted, self._stamp_ns, self._extras)
+        self._recorder.end(
+            self._observation,
+            self._success,
+            aborted,
+            self._stamp_ns,
+            self._extras,
+            self._solved_steps,
+        )
 
     def episode(self, aborted: str, waiting_for: str) -> Episode:
         """The outcome."""

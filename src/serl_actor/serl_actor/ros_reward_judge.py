@@ -87,7 +87,7 @@ class RosRewardJudge:
                 throttle_duration_sec=60.0,  # with VICE it is another one every few seconds
             )
             self.model_id = estimate.model_id
-        return Verdict(float(estimate.probability), bool(estimate.success))
+        return Verdict(float(estimate.probability), bool(estimate.success), int(estimate.frames))
 
     def _on_estimate(self, message: RewardEstimate) -> None:
         if not (math.isfinite(message.probability) and 0.0 <= message.probability <= 1.0):

@@ -13,7 +13,7 @@ from serl_actor.rollout import Choice, Driver
 from serl_controllers.arm import ArmState
 from serl_franka_bringup.in_process_crew import InProcessCrew
 from serl_franka_bringup.simulation_client import Setup
-from serl_learner.types import Observation, Record, Source
+from serl_learner.types import Entry, Observation, Record, Relabel, Source
 
 CEILING = 12.0
 """Log-odds beyond which there is nothing to gain [nats]: float32 ends a little above."""
@@ -123,8 +123,10 @@ class Adversary(InProcessCrew):
             done += self.run(driver).steps
         self._setup.client.close()
 
-    def _take(self, record: Record) -> None:
-        """Passes on the record before, whose reward is known now."""
+    def _take(self, record: Entry) -> None:
+        """Passes on the record before, whose reward is known now; success rewards nothing."""
+        if isinstance(record, Relabel):
+            return
         self._episode.append(record)
         if record.step > 0:
             before = self._episode[-2]

@@ -25,7 +25,7 @@ from serl_actor.wandering import WanderingDriver
 from serl_franka_bringup.simulation_client import Setup
 from serl_learner.learner import Learner
 from serl_learner.policy import Policy
-from serl_learner.types import Observation, Record, Source, spec_of
+from serl_learner.types import Entry, Observation, Record, Relabel, Source, spec_of
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -83,8 +83,11 @@ class InProcessCrew:
     def _policy(self) -> Policy:
         return Policy(self._spec, self._setup.task.action_dim, self._setup.learner.agent)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: Entry) -> None:
         """The learner's turn: takes the record and does every update that is due."""
+        if isinstance(record, Relabel):
+            self.learner.relabel(record)
+            return
         if self._log is not None:
             self._log(record)
             return

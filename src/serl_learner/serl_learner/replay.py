@@ -124,18 +124,15 @@ def sample(ring: Ring, key: jax.Array, batch: int) -> Transition:
     return jax.tree.map(lambda leaf: leaf[index], ring.data)
 
 
-def called_frames(ring: Ring, count: int) -> jax.Array:
-    """Slots of the frames on which a success was called: those that ended an episode as one, and
-    of each the `count` - 1 frames before it; bool, of all frames that the ring can hold.
+def called_frames(ring: Ring) -> jax.Array:
+    """Slots of the frames on which a success was called: those that a reward led to; bool, of all
+    frames that the ring can hold.
 
     A success that was taken back is none.
     """
-    before, after = ring.data["frames"][:, -1], ring.data["next_frames"][:, -1]
+    after = ring.data["next_frames"][:, -1]
     called = jnp.zeros(len(jax.tree.leaves(ring.frames)[0]), bool)
-    called = called.at[after].max(_held(ring) & (ring.data["reward"] > 0.0))
-    for _ in range(count - 1):
-        called = called.at[before].max(_held(ring) & called[after])
-    return called
+    return called.at[after].max(_held(ring) & (ring.data["reward"] > 0.0))
 
 
 def sample_following(

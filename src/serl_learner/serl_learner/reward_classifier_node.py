@@ -130,6 +130,7 @@ class RewardClassifierNode(Node):
             header=message.header,
             step=message.step,
             probability=estimate.probability,
+            frames=estimate.frames,
             success=estimate.success,
             model_id=self._estimator.model_id,
             threshold=self._estimator.threshold,

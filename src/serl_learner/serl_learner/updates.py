@@ -102,7 +102,7 @@ def update_vice(
 ) -> tuple[Vice, Metrics]:
     """Trains the classifier, `updates` times, on goals against what the actors came to; `shown`
     and `others` are features of the labelled frames' crops, [N, K, h, w, c]."""
-    labelled, frames = goals.Labelled(shown, others), called_frames(online, config.vice.frames)
+    labelled, frames = goals.Labelled(shown, others), called_frames(online)
 
     def came_to(key: jax.Array, count: int, called: bool) -> tuple[Features, jax.Array]:
         return sample_following(online, key, count, frames if called else ~frames)

@@ -18,13 +18,15 @@ class FakeClassifier(Node):
     """Answers the observations of each episode; `succeed_at`: which one of it is a success.
 
     `lost`: so many first answers are lost; `mute`: none is given; `shift`: added to the step of
-    every answer; `stale`: added to its stamp [s].
+    every answer; `stale`: added to its stamp [s]; `frames`: for which it is one.
     """
 
-    def __init__(self, succeed_at=2, lost=0, mute=False, shift=0, stale=0, **kwargs) -> None:
+    def __init__(
+        self, succeed_at=2, lost=0, mute=False, shift=0, stale=0, frames=0, **kwargs
+    ) -> None:
         super().__init__("reward_classifier", **kwargs)
         self.succeed_at, self.lost, self.mute = succeed_at, lost, mute
-        self.shift, self.stale = shift, stale
+        self.shift, self.stale, self.frames = shift, stale, frames
         self.steps: list[int] = []
         self._publisher = self.create_publisher(RewardEstimate, "reward_estimate", REWARD)
         self.create_subscription(Observation, "observation", self._on_observation, STATE)
@@ -45,6 +47,7 @@ class FakeClassifier(Node):
                 header=Header(stamp=stamp),
                 step=message.step + self.shift,
                 probability=0.75,
+                frames=self.frames,
                 success=message.step - self._first == self.succeed_at,
                 model_id="abc",
                 threshold=0.5,
@@ -68,6 +71,20 @@ def test_the_estimate_decides_and_every_observation_is_judged(bench):
     assert [float(r.extras["reward/probability"]) for r in first] == [0.75] * 3
     assert not any(bool(r.extras["label/success"]) for r in first)
     assert classifier.steps[:4] == [1, 2, 3, 5]  # three of the episode, then a gap
+
+
+def test_the_steps_to_all_frames_that_make_a_success_are_rewarded(bench):
+    learner = bench.learner()
+    bench.add(FakeClassifier, succeed_at=3, frames=2)
+    bench.sim()
+    bench.actor(**QUICK)
+    bench.wait_phase(learner, "done")
+    first = online(learner)[:4]
+    assert [r.reward for r in first] == [0.0, 0.0, 1.0, 0.0]
+    relabel = learner.relabels()[0]
+    assert (relabel.first_seq, relabel.last_seq) == (first[1].seq, first[1].seq)
+    assert (relabel.reward, relabel.terminated) == (1.0, True)
+    assert first[2].seq < relabel.seq < first[3].seq
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(bench):

@@ -156,6 +156,58 @@ def test_a_tap_counts_for_the_step_in_which_it_came_and_for_none_after(run):
     assert veto.uses == 1
 
 
+def over(frames: int, success: bool = False) -> Verdict:
+    return Verdict(0.9, success, frames)
+
+
+SINCE_THE_SECOND_STEP = [no(), no(), over(1), over(2), over(3, True)]
+
+
+def test_a_success_is_one_since_the_first_of_the_frames_that_made_it(run):
+    episode, entries, _, _ = run(SINCE_THE_SECOND_STEP)
+    *records, relabel, final = entries
+    assert [r.reward for r in records] == [0, 0, 0, 1]
+    assert (relabel.first_seq, relabel.last_seq) == (records[1].seq, records[2].seq)
+    assert (relabel.reward, relabel.terminated) == (1.0, True)
+    assert (relabel.seq, final.seq, final.success) == (4, 5, True)
+    assert (episode.success, episode.total_reward) == (True, 1.0)
+
+
+def test_a_late_veto_takes_back_all_steps_that_were_rewarded(run):
+    _, entries, recorder, _ = run(SINCE_THE_SECOND_STEP)
+    taken_back = recorder.overrule(123)
+    assert (taken_back.first_seq, taken_back.last_seq) == (entries[1].seq, entries[3].seq)
+    assert (taken_back.reward, taken_back.terminated) == (0.0, False)
+
+
+def test_a_success_does_not_reach_back_over_one_that_was_vetoed(run):
+    veto = VetoKey()
+
+    def tap(step):
+        if step == 2:
+            veto.hear("keyboard", True)
+            veto.hear("keyboard", False)
+
+    verdicts = [no(), over(1), over(2, True), over(3, True)]
+    _, entries, _, _ = run(verdicts, Still(press=tap), veto=veto)
+    assert [r.reward for r in entries] == [0, 0, 1, 0]
+
+
+def test_a_success_does_not_reach_back_over_the_beginning_of_the_episode(run):
+    _, entries, _, _ = run([over(1), over(2, True)])
+    assert [r.reward for r in entries] == [1, 0]
+
+
+def test_of_a_demonstration_that_is_held_back_the_steps_are_relabelled_once_they_left(task):
+    judge = FakeJudge(SINCE_THE_SECOND_STEP)
+    environment = Environment(FakeArm(), with_steps(task, STEPS), judge=judge)
+    entries: list = []
+    recorder = Recorder(bytes(16), "actor", entries.append)
+    run_episode(environment, Still(), recorder, 0, hold=True)
+    assert [entry.seq for entry in entries] == [0, 1, 2, 3, 4, 5]
+    assert (entries[4].first_seq, entries[4].last_seq) == (1, 2)
+
+
 def test_a_late_veto_relabels_the_step_that_was_rewarded(run):
     _, records, recorder, _ = run([no(), no(), YES], episodes=2)
     rewarded = [r for r in records if r.reward == 1.0]
@@ -184,7 +236,7 @@ def test_a_veto_meant_for_the_running_episode_leaves_the_success_before_alone(ru
     assert not any(isinstance(r, Relabel) for r in records)
     (message,) = said
     assert "episode 0" in message
-    assert "step 0" in message
+    assert "steps 0..0" in message
     assert "service relabel" in message
 
 

@@ -16,6 +16,7 @@ class Estimate:
     stamp_ns: int
     step: int
     probability: float
+    frames: int
     success: bool
 
 
@@ -61,5 +62,5 @@ class RewardEstimator:
             raise
         success = self._debounce.judge(step, probability >= self.threshold)
         self.judged += 1
-        self._last = Estimate(stamp_ns, step, probability, success)
+        self._last = Estimate(stamp_ns, step, probability, self._debounce.run, success)
         return self._last

@@ -105,8 +105,9 @@ def test_estimates_carry_stamp_step_model_and_threshold(bench, actor, path):
 def test_success_after_three_frames_in_a_row_however_often_each_is_shown(bench, actor, path):
     connect(bench, actor, path)
     steps = (1, 2, 2, 2, 3, 5, 6, 7)
-    found = [ask(bench, actor, step).success for step in steps]
-    assert found == [False, False, False, False, True, False, False, True]
+    found = [ask(bench, actor, step) for step in steps]
+    assert [estimate.frames for estimate in found] == [1, 2, 2, 2, 3, 1, 2, 3]
+    assert [estimate.success for estimate in found] == [estimate.frames == 3 for estimate in found]
 
 
 def test_the_threshold_may_be_set(bench, actor, path):

@@ -1,0 +1,11 @@
+"""Simulations keep real time here: one test after another."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist need not be installed
+def pytest_xdist_auto_num_workers() -> int:
+    """No processes beside that of pytest, whatever `./serl test` asks for."""
+    return 0

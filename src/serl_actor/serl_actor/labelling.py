@@ -55,7 +55,7 @@ class LabelConfig:
     stay: int = 3
     around: int = 10
     back: int = 4
-    random_every: int = 3
+    random_every: int = 2
     attempts: int = 400
 
     def __post_init__(self) -> None:

@@ -11,13 +11,13 @@ from serl_controllers.arm import ArmState
 from serl_controllers.geometry import Pose
 from serl_learner.types import Observation, Source
 
-STEPS = 10
+STEPS = 6
 """Towards one pose, whether it is reached or something is in the way."""
 
 
 class WanderingDriver:
-    """Goes to poses drawn from the box that targets stay in, most of them low, where things are in
-    the way. Uniformly random actions hardly leave where they begin; a policy that learns gets
+    """Goes to poses drawn from the box that targets stay in, most of them low and not far from the
+    target, where things are in the way. Uniformly random actions hardly leave where they begin; a policy that learns gets
     everywhere, pressed down beside the place where the task is solved above all."""
 
     def __init__(self, task: TaskConfig, seed: int) -> None:
@@ -42,8 +42,8 @@ class WanderingDriver:
         return Choice(np.clip(action, -1.0, 1.0), Source.RANDOM)
 
     def _draw(self) -> Pose:
-        share = self._rng.uniform(0.0, 1.0, 6)
-        share[2] **= 2  # the base's z axis points up
+        share = self._rng.uniform(0.0, 1.0, (2, 6)).mean(axis=0)  # most in the middle
+        share[2] = self._rng.uniform() ** 3  # the base's z axis points up
         offset = self._box.lower + share * (self._box.upper - self._box.lower)
         turned = self._box.reference @ Pose.from_rotation_vector(np.zeros(3), offset[3:])
         return Pose(self._box.reference.position + offset[:3], turned.quaternion)

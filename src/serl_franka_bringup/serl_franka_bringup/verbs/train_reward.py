@@ -21,7 +21,7 @@ HELP = "train the reward classifier of a task"
 PICTURE = "classifier.png"
 EXAMPLES = f"""examples:
   ./serl train-reward pcb
-  ./serl train-reward pcb --positives 500 --negatives 1500 --rate 0.001 --frames 3
+  ./serl train-reward pcb --positives 400 --negatives 600 --rate 0.001 --frames 2
 
 {job_command.ASSIGNMENTS}"""
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the verb's options."""
     job_command.add_task_arguments(parser)
     parser.add_argument("--positives", type=int, default=200, help="to train on (default 200)")
-    parser.add_argument("--negatives", type=int, default=600, help="to train on (default 600)")
+    parser.add_argument("--negatives", type=int, default=1500, help="to train on (default 1500)")
     parser.add_argument("--stages", type=int, default=1, help="labelled stages (default 1)")
     parser.add_argument(
         "--rate", type=float, help="false positives among held-out negatives, at most"

@@ -37,7 +37,7 @@ class ClassifierConfig:
     batch_size: int = 128
     updates: int = 500
     held_out: float = 0.2
-    false_positive_rate: float = 0.02
+    false_positive_rate: float = 0.01
     frames: int = 3
 
     def __post_init__(self) -> None:

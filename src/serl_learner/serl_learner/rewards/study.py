@@ -52,7 +52,7 @@ def study(
     sizes: Sizes,
     config: ClassifierConfig,
     positives: int = 200,
-    negatives: int = 600,
+    negatives: int = 1500,
     seed: int = 0,
 ) -> Study:
     """Holds out whole episodes, trains on the rest, chooses the threshold, and judges.

@@ -17,8 +17,8 @@ STEPS = 6
 
 class WanderingDriver:
     """Goes to poses drawn from the box that targets stay in, most of them low and not far from the
-    target, where things are in the way. Uniformly random actions hardly leave where they begin; a policy that learns gets
-    everywhere, pressed down beside the place where the task is solved above all."""
+    target, where things are in the way. Uniformly random actions hardly leave where they begin; a
+    policy that learns gets everywhere, pressed down beside the place above all."""
 
     def __init__(self, task: TaskConfig, seed: int) -> None:
         self._task = task

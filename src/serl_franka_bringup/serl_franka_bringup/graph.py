@@ -147,7 +147,7 @@ def make_graph(
     parameters |= operators.device_parameters(arguments)
     parameters["actor"].update(robots.camera_views(task, arguments))
     parameters["reward_classifier"] = rewards.classifier_parameters(arguments)
-    for layer in (*task.layers, apply_arguments(arguments), overrides or {}):
+    for layer in (*task.layers(arguments.judged), apply_arguments(arguments), overrides or {}):
         for node, values in layer.items():
             parameters[node].update(values)
     share_gripper(parameters)

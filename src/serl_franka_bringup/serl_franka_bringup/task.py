@@ -17,6 +17,8 @@ Vector6 = tuple[float, float, float, float, float, float]
 Crop = tuple[int, int, int, int]  # rows from, to; columns from, to [pixel]
 
 OBSERVATIONS = ("state", "image")
+JUDGED = "judged"
+"""Key of what holds where a reward classifier says what a success is."""
 SCENES = ("insertion", "pick")
 
 
@@ -123,7 +125,7 @@ class TaskFile:
     task: Task
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> flat names
     variants: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    # observation -> further overrides that hold for it alone
+    # observation, or JUDGED -> further overrides that hold with it alone
 
     def observing(self, observation: str | None) -> TaskFile:
         """The same task learned from `observation`; None: from what the file says.
@@ -138,10 +140,10 @@ class TaskFile:
         except ValueError as error:
             raise ConfigError(f"{self.path}: {error}") from error
 
-    @property
-    def layers(self) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
-        """Overrides by node, the later win."""
-        return (self.overrides, self.variants.get(self.task.observation, {}))
+    def layers(self, judged: bool) -> tuple[Mapping[str, Mapping[str, Any]], ...]:
+        """Overrides by node, the later win; `judged`: by a reward classifier."""
+        holds = (self.task.observation, *([JUDGED] if judged else []))
+        return (self.overrides, *(self.variants.get(name, {}) for name in holds))
 
 
 def find_task_file(task: str) -> Path:
@@ -171,19 +173,21 @@ def known_tasks() -> list[str]:
 def load_task(path: Path, nodes: tuple[str, ...]) -> TaskFile:
     """Reads a task file; `nodes` are the node names that may have overrides.
 
-    Those below `state` and `image` hold for that observation only.
+    Those below `state` and `image` hold for that observation only, those below `judged` with a
+    reward classifier.
     """
     content = config.read_yaml(path)
+    names = (*OBSERVATIONS, JUDGED)
     for key in content:
-        if key not in ("task", *OBSERVATIONS, *nodes):
-            known = ", ".join(("task", *OBSERVATIONS, *nodes))
+        if key not in ("task", *names, *nodes):
+            known = ", ".join(("task", *names, *nodes))
             raise ConfigError(f"{path}: {key}: unknown key; known: {known}")
     if not isinstance(content.get("task"), Mapping):
         raise ConfigError(f"{path}: no `task` block")
     task = config.build(Task, content.pop("task"), f"{path}: task")
     variants = {
         name: _overrides(_group(content.pop(name, {}), f"{path}: {name}"), f"{path}: {name}.")
-        for name in OBSERVATIONS
+        for name in names
     }
     for name, overrides in variants.items():
         for node in overrides:

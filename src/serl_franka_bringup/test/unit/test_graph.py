@@ -93,7 +93,7 @@ def test_an_unknown_key_in_the_task_names_file_and_key(tmp_path):
 
 def test_an_unknown_node_names_file_and_key(tmp_path):
     with pytest.raises(
-        ConfigError, match=r"pcb\.yaml: learnr: unknown key; known: task, state, image, sim"
+        ConfigError, match=r"pcb\.yaml: learnr: unknown key; known: task, state, image, judged, sim"
     ):
         parameters(write_task(tmp_path, learnr={"utd_ratio": 4}))
 

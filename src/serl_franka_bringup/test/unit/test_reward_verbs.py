@@ -111,6 +111,16 @@ def test_a_run_is_planned_without_jax(tmp_path, model):
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
+def test_what_stands_below_judged_holds_with_a_reward_classifier_alone(tmp_path, model):
+    steps = {
+        reward: nodes(make_plan(str(PCB), (f"reward:={reward}", IMAGE[1]), tmp_path))["actor"][
+            "job.max_env_steps"
+        ]
+        for reward in ("sparse", "classifier")
+    }
+    assert steps == {"sparse": 4800, "classifier": 7000}
+
+
 def test_the_learners_machine_needs_no_model(tmp_path):
     plan = make_plan(str(PCB), (*IMAGE, "roles:=learner"), tmp_path)
     assert "reward_classifier" not in nodes(plan)

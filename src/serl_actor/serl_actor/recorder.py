@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from serl_actor.episode_index import EpisodeIndex, UnknownSteps
+from serl_actor.transition_sender import QueueFull
 from serl_learner.types import Observation, Record, Relabel, Source
 
 Ready = Callable[[Record], None]
@@ -118,7 +119,8 @@ class Recorder:
 
         A held episode is passed on now if it succeeded, else forgotten. A success that was believed
         only after some frames in a row is one since the first of them: of its `solved_steps`, which
-        end the episode, those that were recorded without a reward get it now, as a Relabel.
+        end the episode, those that were recorded without a reward get it now, as a Relabel; if the
+        sink has no room for that, the last one alone keeps its reward.
         """
         held, self._held = self._held, []
         if self._hold and not success:
@@ -131,7 +133,10 @@ class Recorder:
         episode, last = self._begun - 1, self._step - 1
         first = max(0, last + 1 - max(solved_steps, 1))
         if success and first < last:
-            self.relabel(episode, (first, last - 1), 1.0, True, stamp_ns)
+            try:
+                self.relabel(episode, (first, last - 1), 1.0, True, stamp_ns)
+            except QueueFull:
+                first = last
         self._put(
             observation,
             stamp_ns,

@@ -20,7 +20,7 @@ from serl_franka_bringup.output import write_json
 from serl_franka_bringup.settings import add_settings
 from serl_franka_bringup.simulation_client import Setup, load_given
 from serl_learner.rewards.frames import SUCCESS
-from serl_learner.types import Record
+from serl_learner.types import Entry, Record
 
 DRIVERS = ("random", "expert")
 
@@ -72,15 +72,16 @@ def check(setup: Setup, driver: str, episodes: int, first_seed: int) -> Tally:
         raise ValueError("nobody judges: the reward is sparse")
     judge: LocalJudge = setup.judge
     environment = Environment(setup.client, setup.task, cameras=setup.cameras, judge=judge)
-    records: list[Record] = []
-    recorder = Recorder(bytes(16), "check", records.append)
+    entries: list[Entry] = []
+    recorder = Recorder(bytes(16), "check", entries.append)
     tally = Tally()
     acts: Driver = RandomDriver(setup.task.action_dim, first_seed)
     if driver == "expert":
         acts = OperatorDriver(setup.client, setup.task.action_dim)
     for number in range(episodes):
-        records.clear()
+        entries.clear()
         episode = run_episode(environment, acts, recorder, first_seed + number)
+        records = [entry for entry in entries if isinstance(entry, Record)]
         tally.add(records, judge.threshold, episode.success)
     return tally
 

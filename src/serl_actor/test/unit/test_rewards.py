@@ -16,6 +16,7 @@ from serl_actor.recorder import Recorder
 from serl_actor.reward_judge import LocalJudge, RewardConfig, Verdict
 from serl_actor.robot_client import StaleState
 from serl_actor.rollout import Choice, run_episode
+from serl_actor.transition_sender import QueueFull
 from serl_actor.veto_key import VetoKey
 from serl_learner.rewards.estimator import RewardEstimator
 from serl_learner.types import Relabel, Source
@@ -206,6 +207,23 @@ def test_of_a_demonstration_that_is_held_back_the_steps_are_relabelled_once_they
     run_episode(environment, Still(), recorder, 0, hold=True)
     assert [entry.seq for entry in entries] == [0, 1, 2, 3, 4, 5]
     assert (entries[4].first_seq, entries[4].last_seq) == (1, 2)
+
+
+def test_without_room_for_the_relabel_the_last_step_alone_is_rewarded(task):
+    judge = FakeJudge(SINCE_THE_SECOND_STEP)
+    environment = Environment(FakeArm(), with_steps(task, STEPS), judge=judge)
+    entries: list = []
+
+    def sink(entry):
+        if isinstance(entry, Relabel) and entry.reward > 0.0:
+            raise QueueFull("full")
+        entries.append(entry)
+
+    recorder = Recorder(bytes(16), "actor", sink)
+    run_episode(environment, Still(), recorder, 0)
+    assert [(entry.seq, entry.reward) for entry in entries][-2:] == [(3, 1.0), (4, 0.0)]
+    taken_back = recorder.overrule(0)
+    assert (taken_back.first_seq, taken_back.last_seq) == (3, 3)
 
 
 def test_a_late_veto_relabels_the_step_that_was_rewarded(run):

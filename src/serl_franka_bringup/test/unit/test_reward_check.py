@@ -53,7 +53,7 @@ def test_frames_and_episodes_are_counted():
 class Always:
     """Sees success in every frame."""
 
-    model = SimpleNamespace(threshold=0.5, frames=2, model_id="abc")
+    model = SimpleNamespace(threshold=0.5, frames=3, model_id="abc")
 
     def probability(self, observation):
         return 0.9
@@ -66,9 +66,9 @@ def blind(**fields):
 
 def test_a_classifier_that_always_fires_ends_every_episode_of_chance_wrongly():
     tally = check(blind(judge=LocalJudge(RewardEstimator(Always()))), "random", 3, 7)
-    # The first frame does not count alone: two in a row do.
+    # The first frame does not count alone: three in a row do.
     assert (tally.episodes, tally.successes, tally.false_successes) == (3, 3, 3)
-    assert (tally.negatives, tally.false_positives, tally.positives) == (6, 6, 0)
+    assert (tally.negatives, tally.false_positives, tally.positives) == (9, 9, 0)
 
 
 def test_without_a_judge_there_is_nothing_to_check():
